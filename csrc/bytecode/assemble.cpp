@@ -74,7 +74,7 @@ class Assembler {
   // The END_FOR and END_SEND before an instruction that FOR_ITER or SEND leads to, with jumps past them for other
   // control flow. All in code units; the places count from where the first begins, -1 stands for none.
   struct Landings {
-    int32_t skip = 0;  // whether there is a jump for what comes from the instruction before
+    int32_t skip = 0;  // true if there is a jump for what comes from the instruction before
     int32_t end_for = -1, end_send = -1;
     int32_t size = 0;
   };

@@ -61,7 +61,7 @@ bool is_absent_keywords(std::span<const uint8_t> code, const std::array<raw::Opc
          opcodes[code[behind]].form == Form::Spread;
 }
 
-// Whether TO_BOOL has a use of its own (`not not x`): the next instruction is none of those that ask for a truth.
+// True if TO_BOOL has a use of its own (`not not x`): the next instruction is none of those that ask for a truth.
 bool is_truth_alone(std::span<const uint8_t> code, const std::array<raw::Opcode, 256>& opcodes, int32_t unit) {
   const raw::Opcode& opcode = opcodes[code[2 * unit]];
   if (raw::kNumberOf_TO_BOOL == 0 || opcode.form != Form::Truth) return false;

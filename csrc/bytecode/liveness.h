@@ -11,7 +11,7 @@ class Liveness {
  public:
   explicit Liveness(const Bytecode& bytecode);
 
-  // Whether the local's value, or that it has none, can matter from here on. Cells and free variables are locals too.
+  // True if the local's value, or that it has none, can matter from here on. Cells and free variables are locals too.
   bool before(int32_t instruction, int32_t local) const noexcept { return get(instruction, local); }
   // The same once the instruction has run, or has raised and a handler of this code is entered.
   bool after(int32_t instruction, int32_t local) const noexcept;

@@ -1,4 +1,4 @@
-// Whether captured calls of a wrapped function are worth it: a few of them are timed beside as many uncaptured ones,
+// True if captured calls of a wrapped function are worth it: a few of them are timed beside as many uncaptured ones,
 // which give the same results. Only what goes on in several graphs is tried, or what no entry fits; one graph as such
 // is what the program asked for. A trial is one wrapper's: another one of the same code (a container's forward) is
 // another program.

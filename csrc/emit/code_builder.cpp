@@ -15,7 +15,7 @@ Ref tuple_from(const std::vector<Ref>& items) {
 
 namespace {
 
-// Whether an object may lead to a function whose code the residual code hangs on. What else residual code names is C
+// True if an object may lead to a function whose code the residual code hangs on. What else residual code names is C
 // code, a value, or made for it.
 bool may_lead_back(PyObject* object) noexcept {
   if (PyType_Check(object)) return as_type(object)->tp_flags & Py_TPFLAGS_HEAPTYPE;

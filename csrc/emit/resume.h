@@ -73,7 +73,7 @@ struct OriginalPosition {
 };
 OriginalPosition original_position(const Frame& frame);
 
-// Whether a local of the original can still be read when it goes on from the place.
+// True if a local of the original can still be read when it goes on from the place.
 bool is_read_after(const CodeInfo& original, ResumePlace place, int32_t local);
 
 // The resume function of `original` at a place, made if there is none: a code object, of which residual code makes a

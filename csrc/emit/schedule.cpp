@@ -11,7 +11,7 @@ using Place = Schedule::Place;
 // How deep one expression may nest: keeps the source readable and the emitters' recursion shallow.
 constexpr uint32_t kMaxHeight = 24;
 
-// Whether evaluating the step may run code that sees what other such steps did.
+// True if evaluating the step may run code that sees what other such steps did.
 bool is_ordered(Kind kind) noexcept {
   return is_effect(kind) || kind == Kind::Call || kind == Kind::Set || kind == Kind::Dict;
 }

@@ -26,7 +26,7 @@ class OperandOrder {
     return position == 0 ? step_.operands.back() : step_.operands[position - 1];
   }
 
-  // Whether the step is written `owner.name = value`.
+  // True if the step is written `owner.name = value`.
   static bool sets_by_name(const PlanStep& step) noexcept {
     return step.kind == PlanStep::Kind::SetAttribute && PyUnicode_IsIdentifier(step.object.get()) == 1;
   }

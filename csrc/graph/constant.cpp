@@ -48,7 +48,7 @@ PyTypeObject* numpy_generic() noexcept {
   return generic && PyType_Check(generic) ? as_type(generic) : nullptr;
 }
 
-// Whether torch takes the scalar of NumPy's for this Python object: a truth value is a float to it in some places, and
+// True if torch takes the scalar of NumPy's for this Python object: a truth value is a float to it in some places, and
 // of a complex64 it takes the real part.
 bool stands_for(PyObject* item, PyObject* scalar) noexcept {
   if (PyComplex_CheckExact(item)) return PyComplex_Check(scalar);

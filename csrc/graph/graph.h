@@ -102,7 +102,7 @@ class Graph {
   // The same, or the node of a tensor that is the same to whoever computes with it: what autograd has saved comes back
   // as another object.
   NodeId origin(PyObject* fake) const;
-  // Whether whoever computes with a tensor asks for no more than what lies in its memory: the graph runs without
+  // True if whoever computes with a tensor asks for no more than what lies in its memory: the graph runs without
   // autograd.
   bool below_autograd = false;
 
@@ -110,10 +110,10 @@ class Graph {
   // Recorded calls, without placeholders and elements of results; after remove_dead_code() the used ones.
   size_t call_count() const noexcept { return call_count_; }
 
-  // Whether no used node writes to anything or draws random numbers. After remove_dead_code().
+  // True if no used node writes to anything or draws random numbers. After remove_dead_code().
   bool is_pure() const noexcept;
   bool sets_modes() const noexcept;
-  // Whether a used node calls `function` with that constant alone; and whether the first call is one of `function`.
+  // True if a used node calls `function` with that constant alone; and whether the first call is one of `function`.
   bool calls(PyObject* function, PyObject* constant) const noexcept;
   // The constant that the last call of a function of one argument gets; null: there is no such call.
   PyObject* last_given_to(PyObject* function) const noexcept;

@@ -389,7 +389,7 @@ bool is_digits(PyObject* key) noexcept {
   return true;
 }
 
-// Whether step n of a path is obj.__dict__['_modules'], ['_parameters'] or ['_buffers']: torch.nn.Module shows what
+// True if step n of a path is obj.__dict__['_modules'], ['_parameters'] or ['_buffers']: torch.nn.Module shows what
 // lies in these as attributes of obj.
 bool is_module_registry(std::span<const PathStep> path, size_t n) {
   if (n < 2 || path[n].access != Access::DictItem || path[n - 1].access != Access::InstanceDict) return false;

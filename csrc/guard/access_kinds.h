@@ -45,7 +45,7 @@ uint8_t step_form(Access access, PyObject* key, Reached parent) noexcept;
 // known. An empty field of a function stands for None.
 PyObject* const* place_of(Access access, const AccessStep& step, Reached parent) noexcept;
 
-// Whether the child of an unchanged parent object is always the same object.
+// True if the child of an unchanged parent object is always the same object.
 bool is_stable(Access access, uint8_t form) noexcept;
 
 // The C class beneath a collections.deque or an instance of a subclass; null for other types. (No header names that

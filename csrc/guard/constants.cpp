@@ -123,7 +123,7 @@ bool is_named(PyObject* object) noexcept {
          is_enum_member(object);
 }
 
-// Whether all leaves of nested tuples and frozensets are such.
+// True if all leaves of nested tuples and frozensets are such.
 bool consists_of(PyObject* object, bool (*is_leaf)(PyObject*) noexcept) noexcept {
   if (PyTuple_CheckExact(object)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)

@@ -28,14 +28,14 @@ bool constants_equal(PyObject* a, PyObject* b) noexcept;
 // Exact equality of two items or keys of containers: of two NaNs, whether they are one object.
 bool items_equal(PyObject* a, PyObject* b) noexcept;
 
-// Whether others look into the buffer of a bytearray, which keeps its size then.
+// True if others look into the buffer of a bytearray, which keeps its size then.
 bool is_exported(PyObject* byte_array) noexcept;
 
 // What an instance of a subclass of int, str, float, bytes or complex holds as such: an object of that very type, made
 // without asking the subclass. Of a bytearray that is not exported, its bytes. Of another scalar of NumPy's, its bytes.
 // Null if it is no such instance.
 Ref plain_value(PyObject* object);
-// Whether an object holds that value.
+// True if an object holds that value.
 bool has_plain_value(PyObject* object, PyObject* value) noexcept;
 
 // How an object is shown to people: repr() of a constant, the name of a function, class or module, `<Type object>` for

@@ -22,7 +22,7 @@ size_t place_hash(Source* parent, Access access, Py_hash_t key, int32_t index, b
   return mix(hash ^ static_cast<size_t>(key) ^ (static_cast<size_t>(static_cast<uint32_t>(index)) << 17));
 }
 
-// Whether hash(object) runs C code only.
+// True if hash(object) runs C code only.
 bool hashes_natively(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
   if (PyTuple_CheckExact(object)) {

@@ -49,7 +49,7 @@ bool GuardProgram::are_distinct(PyObject* const* slots) {
   return true;
 }
 
-// Whether a member's object differs from those of the other members: from all of them if it is written to, else from
+// True if a member's object differs from those of the other members: from all of them if it is written to, else from
 // the written ones.
 bool GuardProgram::is_apart(const DisjointGroup& group, size_t member) const {
   const PyObject* object = nodes_[group.nodes[member]].last;

@@ -120,7 +120,7 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame, Every
 
 namespace {
 
-// Whether both are ints, or floats.
+// True if both are ints, or floats.
 bool is_number_of(PyObject* expected, PyObject* object) noexcept {
   return (PyLong_CheckExact(expected) && PyLong_CheckExact(object)) ||
          (PyFloat_CheckExact(expected) && PyFloat_CheckExact(object));

@@ -20,7 +20,7 @@ namespace {
 
 enum IdentityForm : uint8_t { kStrong, kWeak, kDescriptor };
 
-// Whether there are objects in nested tuples that are to be held weakly.
+// True if there are objects in nested tuples that are to be held weakly.
 bool has_mortal_parts(PyObject* object) noexcept {
   if (!PyTuple_CheckExact(object)) return can_be_held_weakly(object) && !PyFrozenSet_Check(object);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)

@@ -43,7 +43,7 @@ static_assert(sizeof(Check) == 64);
 
 // Prepares the check of an object that was seen. False if this kind can say nothing about it.
 bool prepare_check(Check& check, Reached seen);
-// Whether it holds of an object. No user code, no Python error left.
+// True if it holds of an object. No user code, no Python error left.
 inline bool holds(const Check& check, Reached object) noexcept { return check.holds(check, object); }
 // True if the check compares addresses only. The object that passed it stays alive, or its death invalidates the
 // program of guards, so that no other object can appear at that address.

@@ -38,7 +38,7 @@ enum class Access : uint8_t {
   TensorFact,      // what a tensor is beyond its metadata; index: enum TensorFact
   ArrayElements,   // a numpy.ndarray as a tensor over the same memory
   FloatTensor,     // a float as a tensor
-  Compared,        // whether a float compares so with another one; key: that, index: Py_LT... or kOutgrows
+  Compared,        // true if a float compares so with another one; key: that, index: Py_LT... or kOutgrows
   Draw,            // the number that a generator of random numbers will give: leads to the generator itself
   PlainTensor,     // a tensor of a class of its own as a plain one
   // add kinds here and one row in access_kinds.cpp

@@ -79,7 +79,7 @@ struct Runtime {
 inline constexpr size_t kMostRecords = 1000;
 Runtime& runtime() noexcept;
 
-// Whether `global_config` is there, for those who ask at every call of the program.
+// True if `global_config` is there, for those who ask at every call of the program.
 inline constinit bool captures_globally = false;
 void set_global_config(PyObject* config) noexcept;
 

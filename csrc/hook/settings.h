@@ -7,6 +7,6 @@ namespace minidynamo {
 // Null if there is none of this name. Settings are properties, read in Python: a signal that arrives meanwhile is not
 // for those who ask, and is left for the program.
 Ref setting(PyObject* config, const char* name);
-bool is_set(PyObject* config, const char* name);  // whether it is something true
+bool is_set(PyObject* config, const char* name);  // true if it is something true
 
 }  // namespace minidynamo

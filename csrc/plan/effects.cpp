@@ -97,7 +97,7 @@ class EffectPlanner {
 
   static bool plan_effect(std::monostate) { return true; }
 
-  // Whether it is an attribute that torch itself keeps in a tensor.
+  // True if it is an attribute that torch itself keeps in a tensor.
   static bool is_of_torch(PyObject* name) {
     static constinit ImportedType tensor_base{"torch._C.TensorBase"};
     PyObject* descriptor = class_attribute(tensor_base, name);
@@ -182,7 +182,7 @@ class EffectPlanner {
 
   using Elements = std::vector<Ref>;
 
-  // Whether a dict without its former keys was cleared, rather than relieved of them one by one: an iterator that is
+  // True if a dict without its former keys was cleared, rather than relieved of them one by one: an iterator that is
   // left behind sees the places of these.
   static bool begins_anew(PyObject* shown) {
     Py_ssize_t position = 0;

@@ -48,7 +48,7 @@ uint64_t dynamic_dims(const Tracer& tracer, PyObject* object) {
   return open;
 }
 
-// Whether calling it makes a weak reference to an argument. (Code in Python may do so too, but mostly does not, and a
+// True if calling it makes a weak reference to an argument. (Code in Python may do so too, but mostly does not, and a
 // tensor that is kept for it is one more argument of what follows, with its memory.)
 bool refers_weakly(PyObject* callable) {
   if (PyType_Check(callable)) return PyType_IsSubtype(as_type(callable), &_PyWeakref_RefType);

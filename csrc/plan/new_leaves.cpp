@@ -22,7 +22,7 @@ bool has_new_data(const Tracer& tracer, PyObject* tensor) {
   return tracer.world.source_of(tensor) && tracer.effects.pending(tensor, "data"_name);
 }
 
-// Whether the graph computes with the new memory what autograd is to know of.
+// True if the graph computes with the new memory what autograd is to know of.
 bool is_differentiated(const Graph& graph, PyObject* tensor) {
   const NodeId data = graph.producer(tensor);
   auto requires_some = [](PyObject* held) { return is_fake(held) && requires_gradient(held); };

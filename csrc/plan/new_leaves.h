@@ -5,10 +5,10 @@
 
 namespace minidynamo {
 
-// Whether what leaves by these nodes can be given without a history from the leaf: whoever has neither the leaf nor a
+// True if what leaves by these nodes can be given without a history from the leaf: whoever has neither the leaf nor a
 // hook on it cannot tell.
 bool may_lose_leaf(const Tracer& tracer, const std::vector<NodeId>& outputs, PyObject* leaf);
-// Whether all of a tensor's history ends in leaves of the trace's own, so that to the graph it has none.
+// True if all of a tensor's history ends in leaves of the trace's own, so that to the graph it has none.
 bool history_reaches_new_leaf(const Tracer& tracer, PyObject* fake);
 
 }  // namespace minidynamo

@@ -185,7 +185,7 @@ ValueId ValuePlanner::outside_value(PyObject* object, Source* source) {
   return live(source);
 }
 
-// Whether it is a number that id() gave, or a constant tuple or set with one.
+// True if it is a number that id() gave, or a constant tuple or set with one.
 bool ValuePlanner::holds_identity(PyObject* object) const {
   if (tracer_.identities.given_out.count(Ref::borrow(object))) return true;
   if (PyTuple_CheckExact(object)) {

@@ -39,7 +39,7 @@ class ValuePlanner {
   bool is_planned(PyObject* object) const;  // made already, or what a cell holds is
   // By local, and where locals are saved on the stack, by slot of it: whether it has a value to pass.
   std::vector<bool> passed_locals(const Frame& frame, const OriginalPosition& at, ResumePlace place);
-  // Whether the plan makes what a local holds that a resume function is not given: the local keeps it alive, and what
+  // True if the plan makes what a local holds that a resume function is not given: the local keeps it alive, and what
   // else is made may lead to it by a weak reference alone. It is expected then, and planning has to start again.
   bool found_left_out();
 
@@ -49,9 +49,9 @@ class ValuePlanner {
   // A step run for its effect: callable(*arguments).
   bool effect(PyObject* callable, const std::vector<PyObject*>& arguments);
   bool effect(const char* callable_path, std::initializer_list<PyObject*> arguments);
-  // Whether a key's hash and comparison are CPython's own, so that residual code may ask for them.
+  // True if a key's hash and comparison are CPython's own, so that residual code may ask for them.
   static bool hashes_natively(PyObject* key);
-  // Whether a set's elements will be the very same objects at each run, so that residual code may copy it.
+  // True if a set's elements will be the very same objects at each run, so that residual code may copy it.
   bool is_template(PyObject* set) const;
   // Random numbers that no graph is given, since nothing is computed with them, are drawn before all else.
   void draw_numbers();
@@ -92,13 +92,13 @@ class ValuePlanner {
   // To be asked before the changes of a container are planned; false: they were, or are being planned.
   bool begin_writing(const ShadowContainer& shadow) { return written_.insert(&shadow).second; }
   std::unordered_set<const ShadowContainer*> being_written;
-  // Whether an iterator from before the call has not been moved on yet; it is from now on.
+  // True if an iterator from before the call has not been moved on yet; it is from now on.
   bool is_first_move(PyObject* iterator) { return moved_.insert(iterator).second; }
 
-  // Whether what weak references with callbacks refer to is held by something else as well; it would die in the middle
+  // True if what weak references with callbacks refer to is held by something else as well; it would die in the middle
   // of residual code otherwise, as it would have before, had the trace not kept it alive. For breaks, at the end.
   bool watched_are_held();
-  // Whether each generator whose end would run code leaves the trace: what only the trace holds would never end.
+  // True if each generator whose end would run code leaves the trace: what only the trace holds would never end.
   bool generators_are_held();
 
   void keep_alive(Ref object) { keep_alive_.push_back(std::move(object)); }

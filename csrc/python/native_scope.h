@@ -1,4 +1,4 @@
-// Whether this thread runs native code on behalf of its trace.
+// True if this thread runs native code on behalf of its trace.
 #pragma once
 #include <utility>
 

@@ -43,7 +43,7 @@ inline PyObject* namespace_of(PyTypeObject* type) noexcept {
 }
 // Which of a metaclass and those of the bases makes a class; null with a TypeError if they are at odds.
 PyTypeObject* winning_metaclass(PyTypeObject* metaclass, PyObject* bases) noexcept;
-// Whether instances of the class are iterators.
+// True if instances of the class are iterators.
 inline bool makes_iterators(PyTypeObject* type) noexcept {
   PyObject header{};  // all that PyIter_Check looks at
   Py_SET_TYPE(&header, type);

@@ -68,7 +68,7 @@ struct SizeRange {
 
 // The range of an expression by interval arithmetic; `ranges` by symbol.
 SizeRange range_of(Expression e, std::span<const SizeRange> ranges);
-// Whether a condition holds for all values in these ranges (true), for none (false), or depends (nullopt).
+// True if a condition holds for all values in these ranges (true), for none (false), or depends (nullopt).
 std::optional<bool> decide(SizeCondition condition, std::span<const SizeRange> ranges);
 
 // With these values of the symbols. nullopt: it does not fit, or a divisor is 0.

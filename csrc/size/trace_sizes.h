@@ -32,7 +32,7 @@ class TraceSizes {
   // An unknown one.
   Expression add_unknown(int64_t example, SizeRange range, std::string name);
   size_t symbol_count() const noexcept { return values_.size(); }
-  // Whether an unknown number is part of it, whatever is known of that.
+  // True if an unknown number is part of it, whatever is known of that.
   bool is_unknown(Expression e) const;
   // Which symbols are, as a number; 0: none.
   uint64_t unknown_symbols() const noexcept;
@@ -45,9 +45,9 @@ class TraceSizes {
   std::string text(Expression e) const { return text_of(e, names_); }
   std::string text(SizeCondition condition) const { return text_of(condition, names_); }
 
-  // Whether it holds at every call that the trace is good for; nullopt: nobody has asked, and ranges do not tell.
+  // True if it holds at every call that the trace is good for; nullopt: nobody has asked, and ranges do not tell.
   std::optional<bool> known(SizeCondition condition) const;
-  // Whether it holds now; from here on it is the same at every call that the trace is good for.
+  // True if it holds now; from here on it is the same at every call that the trace is good for.
   bool ask(SizeCondition condition);
   // Its value now, which is its value at every call from here on.
   int64_t specialize(Expression e);

@@ -93,7 +93,7 @@ bool record_check(Tracer& tracer, PyObject* tensor, bool expected, PyObject* mes
   return true;
 }
 
-// Whether `if tensor` has a meaning: one element, with a value.
+// True if `if tensor` has a meaning: one element, with a value.
 bool is_condition(PyObject* tensor) {
   Ref elements = call_native_method(tensor, "numel");
   Ref is_meta = native_attribute(tensor, "is_meta"_name);

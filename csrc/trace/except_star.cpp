@@ -45,7 +45,7 @@ bool guard_group(Tracer& tracer, PyObject* exception) {
   return true;
 }
 
-// Whether `except*` takes the class or classes; otherwise a TypeError.
+// True if `except*` takes the class or classes; otherwise a TypeError.
 bool is_valid_type(PyObject* type) {
   if (!catches_exceptions_only(type)) return false;
   auto is_for_groups = [](PyObject* one) { return PyType_IsSubtype(as_type(one), as_type(PyExc_BaseExceptionGroup)); };

@@ -12,7 +12,7 @@ void raise_again(Tracer& tracer, Ref exception);
 
 // An instruction raised, or a frame that it called did. False: the error leaves this frame too.
 bool handle_error(Tracer& tracer, Frame& frame);
-// Whether a class or a tuple of classes may stand in an except clause; otherwise a TypeError.
+// True if a class or a tuple of classes may stand in an except clause; otherwise a TypeError.
 bool catches_exceptions_only(PyObject* type);
 // `except type`: whether the exception below it on the stack is one.
 bool check_match(Tracer& tracer, Frame& frame);

@@ -20,7 +20,7 @@ std::vector<std::string> open_floats(const DynamicSizes& open);
 // What captures had to take as it is, twice, is not left open again.
 void close_specialized(CodeCache& cache, ConfigId id, const Tracer& tracer);
 
-// Whether something that differs from earlier calls is not open, though captures have found that they needed its value:
+// True if something that differs from earlier calls is not open, though captures have found that they needed its value:
 // once, where there are as many entries as there may be, it is opened all the same.
 bool open_at_last(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame);
 

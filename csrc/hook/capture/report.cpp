@@ -101,7 +101,7 @@ bool is_no_news(BreakReason reason) noexcept {
   }
 }
 
-// Whether something may be said that nobody asked for: fullgraph raises, the log has it, and stress tests know.
+// True if something may be said that nobody asked for: fullgraph raises, the log has it, and stress tests know.
 bool may_warn(PyObject* config) {
   return !asks_for_fullgraph(config) && !is_logged(config, "breaks") && !runtime().stress.on;
 }

@@ -10,7 +10,7 @@ namespace minidynamo {
 bool asks_for_fullgraph(PyObject* config);
 bool stops_where_slower(PyObject* config);  // config.stop_where_slower
 bool forbids_recompiles(PyObject* config);  // config.error_on_recompile
-// Whether a mark is of the recompile limit, and the program wants an error there.
+// True if a mark is of the recompile limit, and the program wants an error there.
 bool must_tell_of_limit(PyObject* config, const SkipMark& mark);
 // Sets RecompileError: `cause` is "stance", "setting" (error_on_recompile) or "limit".
 void raise_recompile(CodeCache& cache, PyObject* config, const FrameView& view, const char* cause);

@@ -52,7 +52,7 @@ bool enter_function_modes(Tracer& tracer) {
   return true;
 }
 
-// Whether the graph leaves torch's generator of random numbers where the program does. False: given up.
+// True if the graph leaves torch's generator of random numbers where the program does. False: given up.
 bool leaves_generator(Tracer& tracer) {
   return tracer.random.is_at_end() ||
          tracer.abort(BreakReason::RandomSeed, "the generator of random numbers is left in an earlier state");

@@ -5,7 +5,7 @@
 
 namespace minidynamo {
 
-// Whether it traces now, on any thread.
+// True if it traces now, on any thread.
 bool is_fx_tracing() noexcept;
 
 // The methods of nn.Module as they are at the moment: the same number twice means that nobody has replaced one between.

@@ -30,10 +30,10 @@ class HookChain {
   void install_alone() noexcept;
 };
 
-// Whether the installed hook is neither ours nor CPython's own.
+// True if the installed hook is neither ours nor CPython's own.
 bool is_other_hook_installed(PyThreadState* thread) noexcept;
 
-// Whether a frame that starts now on this thread is torch.compile's to look at. A few instructions while it is not
+// True if a frame that starts now on this thread is torch.compile's to look at. A few instructions while it is not
 // used anywhere in the process.
 bool torch_compiles_here(PyThreadState* thread) noexcept;
 

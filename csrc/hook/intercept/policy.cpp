@@ -23,7 +23,7 @@
 namespace minidynamo {
 namespace {
 
-// Whether something can be reached from an object in few steps.
+// True if something can be reached from an object in few steps.
 class Search {
  public:
   explicit Search(bool (*is_wanted)(PyObject*) noexcept) : is_wanted_(is_wanted) {}
@@ -155,7 +155,7 @@ CodeKind kind_of(const InterpreterFrame& frame) {
   return kind;
 }
 
-// Whether the frame is forward() of the module that it is given first: a call of a module from outside all frames that
+// True if the frame is forward() of the module that it is given first: a call of a module from outside all frames that
 // are captured.
 bool is_forward_of_module(const InterpreterFrame& frame) noexcept {
   PyObject* self = frame.code->co_argcount ? frame.locals[0] : nullptr;
@@ -163,7 +163,7 @@ bool is_forward_of_module(const InterpreterFrame& frame) noexcept {
          class_attribute(Py_TYPE(self), "forward"_name) == frame.function;
 }
 
-// Whether the function comes to tensors by the variables around it: its closure, or names of its module.
+// True if the function comes to tensors by the variables around it: its closure, or names of its module.
 bool reaches_on_its_own(const InterpreterFrame& frame) {
   const auto known = reinterpret_cast<uintptr_t>(kind_slot().get(frame.code));
   if (known == kReaches) return true;
@@ -207,7 +207,7 @@ bool has_left_block_open(PyObject* object) noexcept {
   return is_inside;
 }
 
-// Whether one of the objects, or of those in a list that only they hold (the arguments of a frame that the resume
+// True if one of the objects, or of those in a list that only they hold (the arguments of a frame that the resume
 // function goes on with), has a finalizer and no other holder. Of a generator among a resume function's own arguments
 // the trace sees the end.
 bool any_is_last_of_finalized(FastLocals objects, Py_ssize_t count, bool generators_too = false) noexcept {

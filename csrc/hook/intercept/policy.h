@@ -12,14 +12,14 @@ namespace minidynamo {
 // optimizer's.
 bool should_capture(const InterpreterFrame& frame, PyObject* config);
 
-// Whether the frame is a module's constructor under global capture: all that it calls runs as it is, once.
+// True if the frame is a module's constructor under global capture: all that it calls runs as it is, once.
 bool makes_module(const InterpreterFrame& frame, PyObject* config);
 
 // Why a call that no entry fits is not to be captured this time, whatever it is that runs: something of the program's
 // looks at every operation. Null: nothing does.
 const char* capture_blocker();
 
-// Whether a resume function's frame alone holds an object with a finalizer, which the program made before it. A trace
+// True if a resume function's frame alone holds an object with a finalizer, which the program made before it. A trace
 // keeps what it meets until its effects are there, and would have it end too late; the frame runs as it is, what it
 // calls is captured. Not iterators: a loop ends those, which a trace sees.
 bool holds_last_of_finalized(PyCodeObject* code, const FrameView& view) noexcept;

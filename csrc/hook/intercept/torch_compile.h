@@ -11,7 +11,7 @@ namespace minidynamo {
 // Looks up torch's functions; runs Python code.
 void find_torch_compile();
 
-// Whether this thread is running what torch.compile compiles, or has compiled.
+// True if this thread is running what torch.compile compiles, or has compiled.
 bool torch_is_at_work() noexcept;
 
 // Makes torch's hook, if that is the installed one, call `ours` for the frames that it lets pass, and stay before it.

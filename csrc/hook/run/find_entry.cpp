@@ -59,7 +59,7 @@ void apply_settings(PyObject* config) {
 
 FrameAnswer no_entry() noexcept { return PyErr_Occurred() ? FrameAnswer::Raise : FrameAnswer::Plain; }
 
-// Whether it is a number alone that keeps each of several entries from fitting: an index, a count of steps, a loss. The
+// True if it is a number alone that keeps each of several entries from fitting: an index, a count of steps, a loss. The
 // next one would serve as little.
 bool changes_by_a_number(const CodeCache& cache, ConfigId id, const FrameView& view) {
   constexpr size_t kSeveral = 2;

@@ -20,7 +20,7 @@ class Precompilation {
   // Of a frame that would run as it is.
   static Ref decline() noexcept;
 
-  // Whether a call would run one entry from its beginning to its end.
+  // True if a call would run one entry from its beginning to its end.
   bool is_whole() const noexcept { return is_whole_; }
 
  private:

@@ -1,4 +1,4 @@
-// Whether a profiler of torch's may be on, asked at every call that an entry serves.
+// True if a profiler of torch's may be on, asked at every call that an entry serves.
 //
 // torch keeps a flag in the module torch.autograd.profiler, for the whole process. Nobody tells us of a change: the
 // version of the module's dict says that there was none, which is one comparison. Where a torch has no such flag, no

@@ -112,7 +112,7 @@ class LocalsToRelease {
   std::vector<Ref>* locals_;  // null: CPython's frame has them
 };
 
-// Whether the error whose traceback this is comes out of the compiled function.
+// True if the error whose traceback this is comes out of the compiled function.
 bool is_from_graph(const CacheEntry& entry, PyObject* traceback) {
   auto* innermost = reinterpret_cast<PyTracebackObject*>(traceback);
   PyCodeObject* residual = entry.residual_function.code();
@@ -180,7 +180,7 @@ class StateBefore {
   std::optional<SavedInputs> inputs_;
 };
 
-// Whether the current Python error comes out of the compiled function, and the graph, run as it is, raises too: the
+// True if the current Python error comes out of the compiled function, and the graph, run as it is, raises too: the
 // program's own error then, which it may handle. It is cleared, so that the frame can run as it was. Nothing has
 // happened yet: effects come after the graph, and what it wrote to is put back. `before`: null if the graph changes
 // nothing.

@@ -68,7 +68,7 @@ Ref load(Tracer& tracer, PyObject* object, PyObject* given_name) {
   return name ? load_attribute(tracer, object, name.get()) : Ref();
 }
 
-// Whether an object's hash does not come from an address that may be another's at the next call.
+// True if an object's hash does not come from an address that may be another's at the next call.
 bool hashes_by_value(Tracer& tracer, PyObject* object, Visited& visited) {
   if (is_nan(object)) return false;
   const bool is_nesting = PyTuple_CheckExact(object) || PyFrozenSet_CheckExact(object);

@@ -57,7 +57,7 @@ PyObject* attribute_of_module(PyObject* module, PyObject* name) noexcept {
 
 bool hands_out_stack(PyObject* value, int depth, std::unordered_set<PyObject*>& seen);
 
-// Whether a function reads the stack itself or by a function that it names: by all its names, which are more than those
+// True if a function reads the stack itself or by a function that it names: by all its names, which are more than those
 // that it calls.
 bool function_reads_stack(PyObject* function, int depth, std::unordered_set<PyObject*>& seen) {
   auto* code = as_code(PyFunction_GET_CODE(function));
@@ -81,7 +81,7 @@ bool hands_out_stack(PyObject* value, int depth, std::unordered_set<PyObject*>& 
   return PyCFunction_Check(value) && frame_use(value, -1) == FrameUse::Stack;
 }
 
-// Whether a value that the code has at hand is a reader.
+// True if a value that the code has at hand is a reader.
 bool is_reader(PyObject* value, Py_ssize_t arguments, std::unordered_set<PyObject*>& seen) {
   if (!value) return false;
   if (PyMethod_Check(value)) value = PyMethod_GET_FUNCTION(value);

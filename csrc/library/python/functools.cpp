@@ -47,7 +47,7 @@ bool holds_made_class(const Tracer& tracer, PyObject* object) {
   return false;
 }
 
-// Whether an object was there before the trace, or is a constant.
+// True if an object was there before the trace, or is a constant.
 bool existed_before_trace(Tracer& tracer, PyObject* object) {
   if (is_constant(object) || tracer.world.source_of(object)) return true;
   if (PyType_Check(object)) return is_static_class(as_type(object));
@@ -105,7 +105,7 @@ class ContainerStates {
 
   bool any_changed() const noexcept { return !changed_.empty(); }
 
-  // Whether anything has looked into a shadow since.
+  // True if anything has looked into a shadow since.
   bool were_used() const noexcept { return world_.shadow_uses() != uses_; }
 
   bool have_changed() const {
@@ -125,7 +125,7 @@ class ContainerStates {
   std::unordered_map<const ShadowContainer*, HeldElements> changed_;
 };
 
-// Whether an object will be the same whenever the residual code gets to it: what the trace made may change until its
+// True if an object will be the same whenever the residual code gets to it: what the trace made may change until its
 // end, and is made again as it is then.
 bool is_settled(Tracer& tracer, PyObject* object) {
   if (PyTuple_CheckExact(object)) {
@@ -215,7 +215,7 @@ bool are_hashable(const Arguments& arguments) {
   return true;
 }
 
-// Whether the nodes from `first` on would give the same before the frame as where they stand.
+// True if the nodes from `first` on would give the same before the frame as where they stand.
 bool only_computes(const Tracer& tracer, size_t first) {
   const std::vector<Node>& nodes = tracer.graph.nodes();
   if (first == nodes.size()) return true;

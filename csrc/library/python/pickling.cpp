@@ -71,7 +71,7 @@ Ref slot_names(Tracer& tracer, PyTypeObject* type) {
   return Ref::steal(PyList_AsTuple(names.get()));
 }
 
-// Whether instances are no larger than attributes, weak references and slots make them: C code keeps nothing there.
+// True if instances are no larger than attributes, weak references and slots make them: C code keeps nothing there.
 bool is_all_in_attributes(PyTypeObject* type, Py_ssize_t slots) noexcept {
   const auto pointer = static_cast<Py_ssize_t>(sizeof(PyObject*));
   Py_ssize_t size = PyBaseObject_Type.tp_basicsize + pointer * slots;
@@ -186,7 +186,7 @@ bool has_container_reduce(PyTypeObject* type) noexcept {
          type == known_types()->deque || type == known_types()->ordered_dict;
 }
 
-// Whether another tensor over the same memory is being copied in the same go: `memo` keeps those that have been.
+// True if another tensor over the same memory is being copied in the same go: `memo` keeps those that have been.
 bool is_copied_with(PyObject* tensor, PyObject* memo) {
   const Ref key = Ref::made(PyLong_FromVoidPtr(memo)), own_key = Ref::made(PyLong_FromVoidPtr(tensor));
   PyObject* const kept = PyDict_GetItemWithError(memo, key.get());
@@ -199,7 +199,7 @@ bool is_copied_with(PyObject* tensor, PyObject* memo) {
   return false;
 }
 
-// Whether there is no gradient, and nothing that the program has put on it: guarded. False: or an error is set.
+// True if there is no gradient, and nothing that the program has put on it: guarded. False: or an error is set.
 bool has_only_elements(Tracer& tracer, PyObject* tensor) {
   const Ref gradient = load_attribute(tracer, tensor, "grad"_name);
   if (!gradient || !gradient.is(Py_None)) return false;

@@ -147,7 +147,7 @@ bool stays_as_it_is(Tracer& tracer, PyObject* value) {
   return true;
 }
 
-// Whether the text of a tensor may be made when the graph has run: not if something writes to it meanwhile, which only
+// True if the text of a tensor may be made when the graph has run: not if something writes to it meanwhile, which only
 // the end of the trace can tell.
 bool may_be_shown_later(Tracer& tracer, PyObject* fake) {
   if (tracer.transforms.inside() || is_transform_wrapper(fake) || !tracer.may_assume()) return false;

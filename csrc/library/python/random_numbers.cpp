@@ -90,7 +90,7 @@ Ref move_by(Tracer& tracer, PyObject* generator, Ref copy, const char* name, con
   return result;
 }
 
-// Whether all methods draw by the C code of the class, now and whenever the entry is used: a program may replace
+// True if all methods draw by the C code of the class, now and whenever the entry is used: a program may replace
 // random().
 bool draws_by_native_code(Tracer& tracer) {
   static constinit ImportedType whole{"random.Random"};

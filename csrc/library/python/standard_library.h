@@ -6,7 +6,7 @@
 
 namespace minidynamo {
 
-// Whether the running frame belongs to library code that uses identities of objects and threads as keys only.
+// True if the running frame belongs to library code that uses identities of objects and threads as keys only.
 bool identity_is_only_a_key(const Tracer& tracer);
 
 namespace handlers {

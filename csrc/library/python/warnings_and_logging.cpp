@@ -118,7 +118,7 @@ std::optional<std::string_view> action_of(PyObject* item, PyObject* text, PyObje
   return is_known && is_about ? std::optional<std::string_view>(PyUnicode_AsUTF8(action)) : std::nullopt;
 }
 
-// Whether filters that the trace has put before all others, as `with warnings.catch_warnings()` does, ignore a warning:
+// True if filters that the trace has put before all others, as `with warnings.catch_warnings()` does, ignore a warning:
 // then nothing happens at all.
 bool is_ignored_within(const Tracer& tracer, PyObject* text, PyObject* category) {
   const AttributeWrite* write = tracer.effects.pending(warnings_namespace(), "filters"_name);

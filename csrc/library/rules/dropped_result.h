@@ -1,4 +1,4 @@
-// Whether the program asks for what a call gives.
+// True if the program asks for what a call gives.
 #pragma once
 #include "world/state/frame.h"
 

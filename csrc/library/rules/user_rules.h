@@ -47,7 +47,7 @@ struct SkipRule {
 void set_skip_rules(std::vector<SkipRule> rules);
 bool is_skipped_code(PyCodeObject* code);
 
-// Whether everything that a call of the function does is to run uncaptured (torch.compiler.disable; minidynamo.disable
+// True if everything that a call of the function does is to run uncaptured (torch.compiler.disable; minidynamo.disable
 // sees to that itself).
 bool runs_disabled(PyObject* function);
 

@@ -30,7 +30,7 @@ namespace minidynamo::handlers {
 
 namespace {
 
-// Whether the value that is read is true if the tensor is: item() and bool() of one element.
+// True if the value that is read is true if the tensor is: item() and bool() of one element.
 bool reads_truth(PyObject* tensor, PyObject* method_name) {
   if (!is_fake(tensor)) return false;
   const Ref elements = call_native_method(tensor, "numel");

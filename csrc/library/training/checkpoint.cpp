@@ -58,7 +58,7 @@ std::nullptr_t refuse(Tracer& tracer, const std::string& why) {
   return tracer.abort(BreakReason::Checkpoint, std::string("torch.utils.checkpoint.checkpoint: ") + why);
 }
 
-// Whether the reentrant kind, which makes every result require a gradient, gives what the other one gives.
+// True if the reentrant kind, which makes every result require a gradient, gives what the other one gives.
 bool is_as_reentrant(const std::vector<Ref>& made) {
   return std::ranges::all_of(made, [](const Ref& fake) {
     const NativeScope native;

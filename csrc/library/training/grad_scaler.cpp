@@ -39,7 +39,7 @@ class Step {
                                 [&](const void* one) { return known.count(one) && !may.count(one); });
   }
 
-  // Whether it leaves Python's objects as they were. Schedulers note in the optimizer that it has been stepped, again
+  // True if it leaves Python's objects as they were. Schedulers note in the optimizer that it has been stepped, again
   // and again.
   bool changes_nothing() const {
     if (state_.change_but_for_effects().size()) return false;

@@ -52,7 +52,7 @@ class Body {
   std::optional<HeldState> state_;
 };
 
-// Whether two fakes have one dtype, shape and device.
+// True if two fakes have one dtype, shape and device.
 bool is_of_kind(PyObject* one, PyObject* other);
 // What an operator makes of tensors: its results (a tuple of fakes), with a history if it is differentiated and one of
 // `inputs` has one. `constant`: positions of results that have none. Null with a Python error if torch refuses.

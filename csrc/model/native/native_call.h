@@ -13,7 +13,7 @@ Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& arguments
 std::vector<PyObject*> vectorcall_values(const Arguments& arguments);
 // How reports name a callable: "module.qualified.name", or its type's name.
 std::string callable_name(PyObject* callable);
-// Whether C code may warn that computes from its arguments: of escapes in text, of numbers of other classes, or because
+// True if C code may warn that computes from its arguments: of escapes in text, of numbers of other classes, or because
 // it is deprecated. A trap for warnings around all would catch those of Python code that C code calls, too.
 bool may_warn(PyObject* callable) noexcept;
 

@@ -46,7 +46,7 @@ bool is_of_datetime(PyTypeObject* type) noexcept {
   return false;
 }
 
-// Whether a date looks the same in every locale in that format, and asks no time zone.
+// True if a date looks the same in every locale in that format, and asks no time zone.
 bool is_date_format_of_numbers(std::string_view format) noexcept {
   for (size_t i = 0; i < format.size(); ++i) {
     if (format[i] != '%') continue;

@@ -10,7 +10,7 @@ Ref load_class_dict(Tracer& tracer, PyTypeObject* type);
 // first read. Here it is a pending write; from 3.14 on, where more is put there, a break. Null Ref without error if the
 // class has them.
 Ref make_class_annotations(Tracer& tracer, PyTypeObject* type);
-// Whether the trace has met the class's __dict__, which has to show what is written to the class.
+// True if the trace has met the class's __dict__, which has to show what is written to the class.
 bool is_class_dict_in_use(Tracer& tracer, PyTypeObject* type);
 
 }  // namespace minidynamo

@@ -106,7 +106,7 @@ Bound bind_arguments(Tracer& tracer, PyFunctionObject* function, const Arguments
   return Bound::Yes;
 }
 
-// Whether a class's attribute is a function, or a static or class method, property or partial of it.
+// True if a class's attribute is a function, or a static or class method, property or partial of it.
 bool leads_to(PyObject* attribute, PyObject* function) {
   if (attribute == function) return true;
   auto holds_as = [&](const char* name) {
@@ -120,7 +120,7 @@ bool leads_to(PyObject* attribute, PyObject* function) {
   return Py_IS_TYPE(attribute, known_types()->partial) && holds_as("func");
 }
 
-// Whether C code may have found `function` where the trace can guard it: in the class of its first argument.
+// True if C code may have found `function` where the trace can guard it: in the class of its first argument.
 bool guard_callback(Tracer& tracer, PyObject* function, FastLocals slots) {
   if (tracer.world.source_of(function) || tracer.made.functions.count(Ref::borrow(function))) return true;
   auto* object = as_function(function);

@@ -9,7 +9,7 @@ Ref make_generator(Tracer& tracer, std::unique_ptr<Frame> frame);
 bool is_traced_generator(PyObject* object) noexcept;
 // The suspended frame of one; null if it is finished or running.
 Frame* frame_of_generator(PyObject* object) noexcept;
-// Whether its end runs code: it is suspended inside of try or with.
+// True if its end runs code: it is suspended inside of try or with.
 bool runs_when_dropped(PyObject* generator) noexcept;
 PyTypeObject* traced_generator_type() noexcept;
 // send(value) / throw: null Ref without error: finished, with `returned` set.

@@ -19,7 +19,7 @@ bool find_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObject
                                                           " is compared by a Python method") != nullptr;
 }
 
-// Whether the trace may have changed an external object's __dict__ other than by writes to this object's attributes:
+// True if the trace may have changed an external object's __dict__ other than by writes to this object's attributes:
 // as a dict, or through another object that has the same one.
 bool is_written_elsewhere(Tracer& tracer, PyObject* object, PyObject* dict) {
   if (!dict) return false;

@@ -13,7 +13,7 @@ ShadowContainer* shared_instance_dict(Tracer& tracer, PyObject* object);
 // To be called when an object of the trace's own making was given an attribute: a __dict__ from elsewhere stays the
 // same dict when the object leaves. False on a break.
 bool note_given_dict(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value);
-// Whether an external instance, dict or cell itself has the attribute, before what the trace wrote; guarded.
+// True if an external instance, dict or cell itself has the attribute, before what the trace wrote; guarded.
 bool guard_own_attribute(Tracer& tracer, PyObject* object, PyObject* name);
 
 }  // namespace minidynamo

@@ -66,7 +66,7 @@ bool is_weakly_referenced(PyObject* object) noexcept {
 
 namespace {
 
-// Whether the object dies loudly by itself, if this is its end.
+// True if the object dies loudly by itself, if this is its end.
 bool is_witnessed(PyObject* object) {
   if (is_fake(object) || PyType_Check(object) || PyFunction_Check(object) || PyModule_Check(object)) return false;
   if (is_tensor(object)) return any_reference(object, is_of_torch);
@@ -134,7 +134,7 @@ bool may_be_seen_within(PyObject* object, int depth) {
 
 constexpr size_t kNoSlot = SIZE_MAX;
 
-// Whether another variable or the stack of the frame holds the object.
+// True if another variable or the stack of the frame holds the object.
 bool is_in_slot(const Frame& frame, PyObject* object, size_t but) noexcept {
   for (size_t slot = 0; slot < frame.stack_top; ++slot) {
     const bool is_waiting = slot < frame.lazy_locals.size() && frame.lazy_locals[slot].raw == object;

@@ -7,7 +7,7 @@ namespace minidynamo {
 
 bool is_weakly_referenced(PyObject* object) noexcept;
 
-// Whether the program may see the end of an object that the trace made: by a finalizer, a weak reference, what it holds
+// True if the program may see the end of an object that the trace made: by a finalizer, a weak reference, what it holds
 // open (a memoryview), or the code that a suspended generator has left to run.
 bool has_observable_end(PyObject* object);
 

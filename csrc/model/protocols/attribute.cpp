@@ -36,7 +36,7 @@
 namespace minidynamo {
 namespace {
 
-// Whether a type's attribute access is the generic one, possibly with a Python __getattr__ or __getattribute__.
+// True if a type's attribute access is the generic one, possibly with a Python __getattr__ or __getattribute__.
 bool is_generic_getattr(PyTypeObject* type) noexcept {
   return type->tp_getattro == PyObject_GenericGetAttr || !is_static_class(type);
 }
@@ -95,7 +95,7 @@ Ref load_from_type(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   return nullptr;
 }
 
-// Whether an AttributeError is set, which a __getattr__ may answer in place of.
+// True if an AttributeError is set, which a __getattr__ may answer in place of.
 bool attribute_is_missing(Tracer& tracer) {
   return !tracer.is_over() && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_AttributeError);
 }
@@ -195,7 +195,7 @@ Ref load_from_super(Tracer& tracer, PyObject* super, PyObject* name) {
 
 namespace {
 
-// Whether an attribute says where in memory the elements of NumPy's arrays and scalars lie: what a trace makes is made
+// True if an attribute says where in memory the elements of NumPy's arrays and scalars lie: what a trace makes is made
 // again behind it, and lies elsewhere.
 bool shows_address(PyTypeObject* type, PyObject* name) {
   static PyObject* const names[] = {"__array_interface__"_name, "__array_struct__"_name, "ctypes"_name};

@@ -6,7 +6,7 @@ namespace minidynamo {
 
 // What object.__getattribute__ does: past any override, and without __getattr__.
 Ref load_attribute_generically(Tracer& tracer, PyObject* object, PyObject* name);
-// Whether C code of the type's own stands behind __getattribute__ or __setattr__ (threading.local, proxies): what it
+// True if C code of the type's own stands behind __getattribute__ or __setattr__ (threading.local, proxies): what it
 // reads or writes has no source.
 bool has_native_access(PyTypeObject* type, PyObject* method_name, const void* generic) noexcept;
 

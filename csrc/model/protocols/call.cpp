@@ -146,7 +146,7 @@ bool compares_elements(PyObject* callable) noexcept {
   return name && std::find(std::begin(kNames), std::end(kNames), std::string_view(name)) != std::end(kNames);
 }
 
-// Whether C code is to copy a container from before the call with its attributes, which its shadow has not.
+// True if C code is to copy a container from before the call with its attributes, which its shadow has not.
 bool takes_all_of(Tracer& tracer, PyObject* self, PyObject* callable) noexcept {
   const ShadowContainer* shadow = tracer.world.shadow(self);
   if (!shadow) return false;

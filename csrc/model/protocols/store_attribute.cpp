@@ -43,7 +43,7 @@ bool can_write_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   return setter && setter.is(class_attribute(&PyType_Type, "__setattr__"_name)) && !descriptor && !PyErr_Occurred();
 }
 
-// Whether C code takes an attribute's value, of which it may keep a number and not the object.
+// True if C code takes an attribute's value, of which it may keep a number and not the object.
 bool is_taken_by_native_code(PyObject* object, PyObject* name) {
   PyObject* descriptor = class_attribute(Py_TYPE(object), name);
   if (!descriptor) return false;

@@ -26,7 +26,7 @@ Ref evaluate(Tracer& tracer, std::unique_ptr<Frame> frame);
 
 // --- trace/checks.cpp
 
-// Whether the frame asks next, behind the call that it is at, for the truth of the call's result alone, to raise or to
+// True if the frame asks next, behind the call that it is at, for the truth of the call's result alone, to raise or to
 // go on.
 bool is_checked_next(const Frame& frame);
 

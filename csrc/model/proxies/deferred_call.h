@@ -8,13 +8,13 @@ namespace minidynamo {
 // The binary operator with this name in the operator module; at least one operand is a late value, or the right one is
 // a tuple with one.
 Ref deferred_binary(Tracer& tracer, const char* operator_name, PyObject* left, PyObject* right);
-// Whether `left % right` makes a text of late values.
+// True if `left % right` makes a text of late values.
 bool formats_runtime_values(PyObject* left, PyObject* right);
 // As FORMAT_VALUE does it: with a format or, `as_text`, as str() does.
 Ref deferred_format(Tracer& tracer, PyObject* value, PyObject* spec, bool as_text);
 // The parts of an f-string: strings, at least one of them late.
 Ref deferred_join(Tracer& tracer, const std::vector<PyObject*>& parts);
-// Whether it is the same when the residual code has it: a constant, a late value, a tuple of these.
+// True if it is the same when the residual code has it: a constant, a late value, a tuple of these.
 bool is_constant_or_late(PyObject* object);
 
 }  // namespace minidynamo

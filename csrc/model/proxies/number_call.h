@@ -16,7 +16,7 @@ Ref number_negative(Tracer& tracer, PyObject* number);
 // A tensor with the number's value, such that torch computes with it beside `tensor` as it does with the number.
 Ref number_beside(Tracer& tracer, PyObject* number, PyObject* tensor);
 
-// Whether torch takes the number where it needs one of this dtype: it raises if that has no room for it. False also
+// True if torch takes the number where it needs one of this dtype: it raises if that has no room for it. False also
 // where this cannot be asked without taking the number's value.
 bool number_fits(Tracer& tracer, PyObject* number, PyObject* dtype);
 

@@ -64,7 +64,7 @@ bool reads_values(std::string_view name) noexcept {
          name == "__complex__" || name == "__index__";
 }
 
-// Whether it is an integer, or an array of integers or truth values.
+// True if it is an integer, or an array of integers or truth values.
 bool is_integral(PyObject* operand) {
   if (!is_fake_array(operand)) return PyLong_Check(operand);
   const NativeScope native;

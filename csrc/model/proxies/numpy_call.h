@@ -18,7 +18,7 @@ Ref tensor_of_array(Tracer& tracer, PyObject* array, bool shares);
 bool makes_array_of_fake(PyObject* callable, const Arguments& arguments);
 Ref make_array_of_fake(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
-// Whether one is among the arguments, or in a tuple, list, dict or slice there.
+// True if one is among the arguments, or in a tuple, list, dict or slice there.
 bool takes_fake_array(const Arguments& arguments);
 // What int(), float() and complex() read: NumPy raises where the array has dimensions.
 Ref number_of_array(Tracer& tracer, PyObject* array);

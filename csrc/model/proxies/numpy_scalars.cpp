@@ -128,7 +128,7 @@ bool computes_with_numpy(PyObject* callable, const Arguments& arguments) {
 
 namespace {
 
-// Whether only variables and stacks of the trace hold an array: no view of it, and nothing that it is a view of.
+// True if only variables and stacks of the trace hold an array: no view of it, and nothing that it is a view of.
 bool is_held_by_frames_alone(const Tracer& tracer, PyObject* array) {
   Ref base = Ref::steal(PyObject_GetAttrString(array, "base"));
   Py_ssize_t held = 0;

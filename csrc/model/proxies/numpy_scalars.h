@@ -11,9 +11,9 @@ namespace minidynamo {
 
 // Runs what computes with scalars only; gives the trace up if NumPy has something to say about it.
 Ref compute_with_scalars(Tracer& tracer, const std::function<Ref()>& compute);
-// Whether all are numbers of Python's or NumPy's, or arrays; at least one of NumPy's if `any_numpy`.
+// True if all are numbers of Python's or NumPy's, or arrays; at least one of NumPy's if `any_numpy`.
 bool are_scalars(const Arguments& arguments, bool any_numpy);
-// Whether the call is one of a function of NumPy's, or of a method of its scalars and arrays, that only computes, with
+// True if the call is one of a function of NumPy's, or of a method of its scalars and arrays, that only computes, with
 // constants, scalars and arrays and what is made of them.
 bool computes_with_numpy(PyObject* callable, const Arguments& arguments);
 // What torch makes a tensor of in place of such an array: (nested list, dtype of torch). Null without a Python error if

@@ -67,7 +67,7 @@ std::optional<Ref> product(Tracer& tracer, std::span<const Ref> values) {
   return result;
 }
 
-// Whether those are asked for all items of a sequence.
+// True if those are asked for all items of a sequence.
 bool computes_of_items(PyObject* callable) {
   return is_one_of(builtin_name(callable, "builtins"), {"min", "max", "sum"}) ||
          is_one_of(builtin_name(callable, "math"), {"prod"});
@@ -157,7 +157,7 @@ bool asks_about_numbers(PyObject* function) {
 // A function that is traced gets its arguments as they are.
 bool is_traced_into(PyObject* callable) { return PyFunction_Check(callable) && !find_rule(callable); }
 
-// Whether what is called deals with symbolic ints itself.
+// True if what is called deals with symbolic ints itself.
 bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (Py_IS_TYPE(callable, &PyMethod_Type) || is_bound_slot(callable) || Py_IS_TYPE(callable, known_types()->partial))
     return true;

@@ -112,7 +112,7 @@ Ref answer_to(Tracer& tracer, SizeCondition condition) {
   return Ref::boolean(trace.ask(condition));
 }
 
-// Whether two sequences of one kind are equal, item by item. -1 with a Python error set.
+// True if two sequences of one kind are equal, item by item. -1 with a Python error set.
 int sequences_equal(Tracer& tracer, PyObject* left, PyObject* right) {
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(left);
   if (count != PySequence_Fast_GET_SIZE(right)) return 0;

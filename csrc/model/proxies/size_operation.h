@@ -9,11 +9,11 @@
 
 namespace minidynamo {
 
-// Whether an object is one. False at once in traces without.
+// True if an object is one. False at once in traces without.
 inline bool is_size(const Tracer& tracer, PyObject* object) noexcept {
   return tracer.symbols.active() && is_symbolic_int(object);
 }
-// Whether it is a truth value that only the run of the graph knows (world/proxies/unbacked_numbers.h).
+// True if it is a truth value that only the run of the graph knows (world/proxies/unbacked_numbers.h).
 inline bool is_unknown_truth(const Tracer& tracer, PyObject* object) noexcept {
   return tracer.symbols.active() && is_symbolic_bool(object);
 }

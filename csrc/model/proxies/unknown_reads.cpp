@@ -56,7 +56,7 @@ Ref read_float(Tracer& tracer, PyObject* tensor, bool has_dimensions) {
   return facts.asked ? make_symbolic_float(tracer, std::move(value), std::move(facts)) : Ref();
 }
 
-// Whether one is not 0.
+// True if one is not 0.
 Ref read_truth(Tracer& tracer, PyObject* tensor, Numbers kind) {
   const Ref as_int = kind == Numbers::Ints
                          ? Ref::borrow(tensor)

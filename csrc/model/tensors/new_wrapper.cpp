@@ -49,7 +49,7 @@ bool is_frozen_value(Tracer& tracer, PyObject* object) {
   return true;
 }
 
-// Whether each run of the graph may use this very object.
+// True if each run of the graph may use this very object.
 bool is_kept_by_graph(Tracer& tracer, PyObject* object) {
   if (is_constant(object)) return true;
   if (tracer.world.source_of(object)) return is_guarded_deep(tracer, object, enter_whole);

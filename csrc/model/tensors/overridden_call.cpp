@@ -96,7 +96,7 @@ bool is_builtin_operator(PyObject* callable) {
   return callable == absolute || callable == power || callable == quotient;
 }
 
-// Whether C code of torch's is called by this that looks for others' answers first.
+// True if C code of torch's is called by this that looks for others' answers first.
 bool is_function_of_torch(PyObject* callable) {
   static constinit ImportedType tensor_base{"torch._C.TensorBase"};
   static constinit ImportedType tensor_class{"torch.Tensor"};
@@ -123,7 +123,7 @@ bool is_function_of_torch(PyObject* callable) {
   return name && std::ranges::find(kModules, std::string_view(name)) != std::end(kModules);
 }
 
-// Whether a Python function that is given these may come to call a method of a class of the program's.
+// True if a Python function that is given these may come to call a method of a class of the program's.
 bool may_call_methods(const Arguments& arguments) {
   auto is_of_own_class = [](PyObject* object) { return is_fake(object) && !is_class_of_graphs(Py_TYPE(object)); };
   return std::ranges::any_of(arguments.values,

@@ -11,9 +11,9 @@
 
 namespace minidynamo {
 
-// Whether the object has a __torch_function__ that has a say.
+// True if the object has a __torch_function__ that has a say.
 bool has_override(PyObject* object);
-// Whether anybody may have another answer to a call with these arguments, as things are in the trace.
+// True if anybody may have another answer to a call with these arguments, as things are in the trace.
 bool may_be_overridden(const Tracer& tracer, const Arguments& arguments);
 bool may_be_overridden(const Tracer& tracer, PyObject* tensor);
 

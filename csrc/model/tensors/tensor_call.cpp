@@ -152,7 +152,7 @@ namespace {
 
 bool shares_storage(PyObject* fake, const void* storage) { return storage_of_fake(fake) == storage; }
 
-// Whether the trace has written to what a fake shows.
+// True if the trace has written to what a fake shows.
 bool is_written(const Tracer& tracer, PyObject* fake) { return tracer.storages.is_written(fake); }
 
 Ref enter_fact(Tracer& tracer, PyObject* fake, TensorFact fact) {

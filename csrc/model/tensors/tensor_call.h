@@ -11,7 +11,7 @@ enum class TensorFact : uint8_t;  // tensor/fake/tensor_facts.h
 // The steps of record_call(), for calls that are recorded in a way of their own.
 std::string target_text(PyObject* target);
 Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments);
-// Whether a graph gives this wherever it runs: plain tensors (a __torch_function__ of a class's own is asked by some
+// True if a graph gives this wherever it runs: plain tensors (a __torch_function__ of a class's own is asked by some
 // that run graphs, and not by others), and no new leaves of autograd (a graph that was made ahead of time gives results
 // only). False: the trace is given up, as by the next.
 bool can_be_carried(Tracer& tracer, PyObject* target, PyObject* result);
@@ -20,7 +20,7 @@ bool record_node(Tracer& tracer, NodeKind kind, PyObject* target, const Argument
 
 bool has_fake(PyObject* object);  // a fake, or a tuple, list, dict or slice with one
 bool has_fake(const Arguments& arguments);
-// Whether a node can be given these; what is in containers is seen when it is.
+// True if a node can be given these; what is in containers is seen when it is.
 bool can_stand_in_graph(const Arguments& arguments);
 
 // What torch's fused optimizers call (torch._fused_adamw_), which other front ends leave out of graphs.

@@ -13,7 +13,7 @@
 namespace minidynamo {
 namespace {
 
-// Whether an object stands for an int by its __index__, and is none.
+// True if an object stands for an int by its __index__, and is none.
 bool has_index(PyObject* key) noexcept {
   return !is_fake(key) && !is_constant(key) && !PyLong_Check(key) && !is_symbolic_int(key) && PyIndex_Check(key);
 }

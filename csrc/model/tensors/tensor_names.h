@@ -22,7 +22,7 @@ struct TensorName {
 
 // The row of a name (str); null if there is none.
 const TensorName* find_tensor_name(PyObject* name);
-// Whether calling a method or function of this name does nothing but what operators do.
+// True if calling a method or function of this name does nothing but what operators do.
 bool is_made_of_operators(PyObject* name);
 
 }  // namespace minidynamo

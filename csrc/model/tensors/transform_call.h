@@ -6,7 +6,7 @@
 
 namespace minidynamo {
 
-// Whether a call must not become a node itself: a transform is active, or an argument is a wrapper that one left.
+// True if a call must not become a node itself: a transform is active, or an argument is a wrapper that one left.
 bool is_below_transforms(const Tracer& tracer, const Arguments& arguments);
 bool is_below_transforms(const Tracer& tracer, PyObject* tensor);
 

@@ -11,7 +11,7 @@ namespace minidynamo {
 
 // torch.Tensor._make_wrapper_subclass(type, *arguments).
 Ref make_wrapper(Tracer& tracer, PyTypeObject* type, const Arguments& arguments);
-// Whether the program may still put parts on it.
+// True if the program may still put parts on it.
 bool is_open_wrapper(const Tracer& tracer, PyObject* tensor);
 bool store_in_new_wrapper(Tracer& tracer, PyObject* wrapper, PyObject* name, PyObject* value);
 // What lies in `name` of one that the trace made.

@@ -7,7 +7,7 @@
 namespace minidynamo {
 namespace {
 
-// Whether MAKE_FUNCTION sets the __qualname__ of a function's __annotate__ ("f.__annotate__"). A bugfix release of 3.14
+// True if MAKE_FUNCTION sets the __qualname__ of a function's __annotate__ ("f.__annotate__"). A bugfix release of 3.14
 // brought it, so the interpreter is asked.
 bool makers_have_names() {
   static constinit CachedObject name{[](const char*) {

@@ -4,7 +4,7 @@
 
 namespace minidynamo {
 
-// Whether looking at an object's attribute of this name runs code of the program that makes the annotations of a
+// True if looking at an object's attribute of this name runs code of the program that makes the annotations of a
 // function or class.
 bool makes_annotations(PyObject* object, PyObject* name) noexcept;
 

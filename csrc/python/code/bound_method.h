@@ -4,9 +4,9 @@
 
 namespace minidynamo {
 
-// Whether an object is a slot of C code bound to an instance: CPython's method-wrapper, as `items.__len__`.
+// True if an object is a slot of C code bound to an instance: CPython's method-wrapper, as `items.__len__`.
 bool is_bound_slot(PyObject* object) noexcept;
-// Whether an object is one whose `self` is an instance (not a module, a class, or a library's own record).
+// True if an object is one whose `self` is an instance (not a module, a class, or a library's own record).
 bool is_bound_native_method(PyObject* object) noexcept;
 // Its self, and the class's descriptor that it was made from (borrowed; null if the class has none such).
 Ref bound_self_of(PyObject* method) noexcept;

@@ -7,7 +7,7 @@ namespace minidynamo {
 // A frame object to stand in tracebacks for a frame of the evaluator: one that has lost its locals. Null without a
 // Python error if it cannot be made.
 Ref make_traceback_frame(PyCodeObject* code, PyObject* globals);
-// Whether a frame object holds no variables: one as above, or one that was cleared.
+// True if a frame object holds no variables: one as above, or one that was cleared.
 bool is_empty_frame(PyObject* frame) noexcept;
 // Where the frame stands, in bytes of code.
 void move_traceback_frame(PyObject* frame, int32_t offset) noexcept;
@@ -16,7 +16,7 @@ Ref traceback_entry(PyObject* next, PyObject* frame, int32_t offset, int32_t lin
 // Puts one (as PyTraceBack_Here does) before those of the current Python error.
 void add_traceback(PyObject* frame, int32_t offset, int32_t line);
 
-// Whether a frame in an exception's traceback, whose call is over, has a variable with an object of which `test` is
+// True if a frame in an exception's traceback, whose call is over, has a variable with an object of which `test` is
 // true.
 bool any_kept_by_traceback(PyObject* exception, bool (*test)(PyObject*));
 

@@ -26,9 +26,9 @@ struct DictIteration {
   Py_ssize_t left = 0;    // steps that it believes to have before it
 };
 bool is_dict_iterator(PyTypeObject* type) noexcept;
-// Whether the dict has changed its size since: the next step is an error.
+// True if the dict has changed its size since: the next step is an error.
 bool is_stale_dict_iterator(PyObject* iterator) noexcept;
-// Whether it has given as many items as the dict had by then: another one is an error (keys were put in for others).
+// True if it has given as many items as the dict had by then: another one is an error (keys were put in for others).
 bool is_beyond_size(PyObject* dict_iterator, Py_ssize_t ahead) noexcept;
 DictIteration look_at_dict_iterator(PyObject* iterator) noexcept;
 // A new iterator over a dict of equal items put there.

@@ -18,7 +18,7 @@ Ref lru_cache_key(PyObject* function, PyObject* positional, PyObject* keywords);
 // What is there under a key of which all parts compare natively (compares_natively); borrowed.
 Lookup find_in_lru_cache(PyObject* function, PyObject* key, PyObject*& result) noexcept;
 
-// Whether results have to make room when `more` come.
+// True if results have to make room when `more` come.
 bool lru_cache_overflows(PyObject* function, Py_ssize_t more) noexcept;
 
 // (bound or None, is it typed, hits, misses, ((arguments, result), ...)), oldest first. Null, with or without a Python

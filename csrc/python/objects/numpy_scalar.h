@@ -4,7 +4,7 @@
 
 namespace minidynamo {
 
-// Whether an object is one of NumPy's own numbers or truth values; no instance of a Python class derived from them.
+// True if an object is one of NumPy's own numbers or truth values; no instance of a Python class derived from them.
 bool is_numpy_scalar(PyObject* object) noexcept;
 bool is_numpy_scalar_type(PyTypeObject* type) noexcept;
 // Of a number: the Python number with its value. Null with a Python error set on failure; null without one for a truth

@@ -7,11 +7,11 @@ namespace minidynamo {
 
 // Gives an empty set or frozenset the elements of another in the same places. False with MemoryError.
 bool copy_set_table(PyObject* empty, PyObject* from) noexcept;
-// Whether two sets have the same objects in the same places.
+// True if two sets have the same objects in the same places.
 bool have_same_table(PyObject* a, PyObject* b) noexcept;
 // A set, or frozenset, with the table of another set. Null with a Python error set.
 Ref set_with_table_of(PyObject* set);
-// Whether a set that gets the elements of this one in the order of iteration, one by one, has the same table.
+// True if a set that gets the elements of this one in the order of iteration, one by one, has the same table.
 bool is_table_in_order(PyObject* set);
 
 }  // namespace minidynamo

@@ -9,14 +9,14 @@
 
 namespace minidynamo {
 
-// Whether nothing but its owners' references keeps an object alive, so that a weak one can stand for it: no, of
+// True if nothing but its owners' references keeps an object alive, so that a weak one can stand for it: no, of
 // constants, containers and classes of C code, which know no weak references or never die.
 bool can_be_held_weakly(PyObject* object) noexcept;
 
 // What stands for an object among others: a weak reference of a type of its own, not to be taken for one of the
 // program's. Null with a Python error set on failure.
 Ref stand_for(PyObject* object);
-// Whether it is such a thing; `object_stood_for` is null if the object is gone.
+// True if it is such a thing; `object_stood_for` is null if the object is gone.
 bool stands_for_object(PyObject* object) noexcept;
 PyObject* object_stood_for(PyObject* stands_for) noexcept;
 

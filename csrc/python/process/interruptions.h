@@ -32,7 +32,7 @@ class InterruptionsLetIn {
   int scopes_;
 };
 
-// Whether a signal or an exception waits for this thread's scopes to end.
+// True if a signal or an exception waits for this thread's scopes to end.
 bool interruption_waits() noexcept;
 // Delivers what waits, now. False: a Python error is set, the program's to handle.
 bool deliver_interruptions() noexcept;

@@ -18,7 +18,7 @@ namespace minidynamo {
 
 // Takes down that memory was refused, on this thread.
 void note_out_of_memory() noexcept;
-// Whether the current Python error, if any, comes from a lack of memory.
+// True if the current Python error, if any, comes from a lack of memory.
 bool is_out_of_memory() noexcept;
 // PyErr_Clear, with a look at what is cleared. Also for errors that are replaced or put into words: `look_at_error`.
 void clear_error() noexcept;
@@ -28,7 +28,7 @@ void is_raised_by_program(PyObject* exception) noexcept;
 // A further class of errors that says so: torch's, which is no MemoryError.
 void is_also_out_of_memory(PyObject* error_class) noexcept;
 
-// Whether memory was refused on this thread since the watch began.
+// True if memory was refused on this thread since the watch began.
 class MemoryWatch {
  public:
   MemoryWatch() noexcept;

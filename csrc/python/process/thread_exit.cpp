@@ -14,7 +14,7 @@
 namespace minidynamo {
 namespace {
 
-// Whether CPython is ending this thread: the main thread's unwinding is never its doing.
+// True if CPython is ending this thread: the main thread's unwinding is never its doing.
 #if PY_VERSION_HEX < 0x030D0000
 constexpr auto Py_IsFinalizing = _Py_IsFinalizing;
 #endif

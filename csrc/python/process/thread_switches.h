@@ -1,4 +1,4 @@
-// Whether another thread may have run.
+// True if another thread may have run.
 #pragma once
 
 namespace minidynamo {

@@ -1,4 +1,4 @@
-// Whether C code gives a warning, which belongs at the place where the program stands, under the filters that the
+// True if C code gives a warning, which belongs at the place where the program stands, under the filters that the
 // program has by then.
 #pragma once
 #include "python/ref.h"

@@ -69,7 +69,7 @@ inline bool version_may_lag(PyObject* dict) noexcept { return !versions_are_watc
 // The value in the place of a dict that `dict_item` gave as hint, at the same version.
 PyObject* dict_value_at(PyObject* dict, uint32_t hint) noexcept;
 
-// Whether comparing the object with another such object runs C code only (builtin scalars, strings, tuples of them, and
+// True if comparing the object with another such object runs C code only (builtin scalars, strings, tuples of them, and
 // whatever compares by identity). Such objects are fit to be keys of `dict_item`.
 bool compares_natively(PyObject* object) noexcept;
 
@@ -89,10 +89,10 @@ PyObject* instance_dict(PyObject* object) noexcept;
 // The dict that keys(), values() or items() gave a view of.
 PyObject* dict_of_view(PyObject* view) noexcept;
 
-// Whether instances of the type have a __dict__ at all.
+// True if instances of the type have a __dict__ at all.
 inline bool has_instance_dict(PyTypeObject* type) noexcept { return type->tp_dictoffset != 0; }
 
-// Whether the instance keeps its attributes inline, that is, has a __dict__ that does not exist as an object yet.
+// True if the instance keeps its attributes inline, that is, has a __dict__ that does not exist as an object yet.
 bool has_inline_attributes(PyObject* object) noexcept;
 
 // The instance's own attribute, in whichever form it is kept; null if absent. `name` is an interned str.

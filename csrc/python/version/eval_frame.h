@@ -32,7 +32,7 @@ void install_eval_frame(EvalFrame eval_frame) noexcept;  // null: CPython's own
 EvalFrame evaluate_frame_of_cpython() noexcept;
 // The installed hook; null where none is. A load.
 EvalFrame hook_of(PyThreadState* thread) noexcept;
-// Whether nothing is to be captured on the thread now: sys.settrace, sys.setprofile or a tool of sys.monitoring is at
+// True if nothing is to be captured on the thread now: sys.settrace, sys.setprofile or a tool of sys.monitoring is at
 // work (a debugger, a coverage tool, a profiler), or the interpreter is going down.
 bool must_run_plainly(PyThreadState* thread) noexcept;
 // Sets a function's frame that has not begun to its RESUME, where CPython looks for signals, so that a throw flag

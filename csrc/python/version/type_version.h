@@ -20,13 +20,13 @@ inline uint32_t type_version(PyTypeObject* type) noexcept {
 
 // What the class or one of its bases has under this name (an interned str), unbound; null if nothing.
 PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept;
-// Whether the attribute of this name lies in a slot, or in a member of the object's C struct, and not in its __dict__.
+// True if the attribute of this name lies in a slot, or in a member of the object's C struct, and not in its __dict__.
 inline bool is_slot_of(PyObject* object, PyObject* name) noexcept {
   PyObject* descriptor = class_attribute(Py_TYPE(object), name);
   return descriptor && Py_IS_TYPE(descriptor, &PyMemberDescr_Type);
 }
 
-// Whether a class statement (or a call of type) made the class: heap types that C code made are not meant.
+// True if a class statement (or a call of type) made the class: heap types that C code made are not meant.
 bool is_python_class(PyTypeObject* type) noexcept;
 
 // A static class of C code, which can neither change nor end, or one that was static in CPython 3.11: later versions
@@ -37,7 +37,7 @@ bool is_static_class(PyTypeObject* type) noexcept;
 // or on the class itself, if it is a metaclass.
 const std::vector<PyObject*>& special_method_names();
 
-// Whether the program can set attributes of the class, or its bases.
+// True if the program can set attributes of the class, or its bases.
 inline bool is_mutable_class(PyTypeObject* type) noexcept {
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !(type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
 }
@@ -48,7 +48,7 @@ inline PyTypeObject* native_base(PyTypeObject* type) noexcept {
   return type;
 }
 
-// Whether the type of such an object can never change by assignment to __class__.
+// True if the type of such an object can never change by assignment to __class__.
 inline bool type_is_permanent(PyTypeObject* type) noexcept {
   return (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) && !PyType_IsSubtype(type, &PyModule_Type);
 }

@@ -4,7 +4,7 @@
 
 namespace minidynamo {
 
-// Whether a tensor is a dual number of forward-mode AD, which has one level.
+// True if a tensor is a dual number of forward-mode AD, which has one level.
 bool has_tangent(PyObject* tensor) noexcept;
 
 // Forward-mode AD is off while it exists.

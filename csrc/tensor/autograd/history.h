@@ -15,7 +15,7 @@ struct HistoryEnds {
 };
 HistoryEnds ends_of_histories(const std::vector<PyObject*>& tensors);
 
-// Whether the history of a tensor is not its own alone: a leaf has none.
+// True if the history of a tensor is not its own alone: a leaf has none.
 bool has_history(PyObject* tensor) noexcept;
 // How torch calls what computed a tensor with a history: "MulBackward0".
 Ref name_of_history(PyObject* tensor);

@@ -11,8 +11,8 @@ namespace minidynamo {
 // A tensor that a level of functorch made around another one (a BatchedTensor, a TensorWrapper).
 bool is_transform_wrapper(PyObject* object) noexcept;
 
-// Whether this thread is within a level, or in another state that only a transform sets: how far forward-mode AD is on,
-// whether autograd may save tensors by hooks.
+// True if this thread is within a level, or in another state that only a transform sets: how far forward-mode AD is on,
+// true if autograd may save tensors by hooks.
 struct TransformState {
   int64_t levels = 0, dual_levels = 0, legacy_levels = 0;
   bool forward_gradients = true, saves_by_hooks = true;
@@ -25,17 +25,17 @@ void entered_dual_level() noexcept;
 void left_dual_level() noexcept;
 // ReconstructRule the levels above these, as their transforms do at their end: wrappers that are still alive know it.
 void leave_transforms_above(const TransformState& state) noexcept;
-// Whether forward-mode AD has a level in the process.
+// True if forward-mode AD has a level in the process.
 bool has_dual_level() noexcept;
 
 bool grad_mode_enabled() noexcept;
 
-// Whether two fakes are the same tensor to whoever computes with them: autograd gives what it has saved as another
+// True if two fakes are the same tensor to whoever computes with them: autograd gives what it has saved as another
 // object of the same storage, layout and history.
 bool are_same_fake(PyObject* one, PyObject* other) noexcept;
-// Whether they are as much as they are to whoever does not ask for a history.
+// True if they are as much as they are to whoever does not ask for a history.
 bool show_same_memory(PyObject* one, PyObject* other) noexcept;
-// Whether the history of a fake ends in one of these leaves, or it is a view that was made before its base became one.
+// True if the history of a fake ends in one of these leaves, or it is a view that was made before its base became one.
 bool comes_from(PyObject* fake, const std::vector<PyObject*>& leaves);
 
 }  // namespace minidynamo

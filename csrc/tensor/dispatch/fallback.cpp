@@ -395,7 +395,7 @@ class Call {
     }
   }
 
-  // Whether memory overlaps may be another matter with other sizes, but for what lies in the same place whatever they
+  // True if memory overlaps may be another matter with other sizes, but for what lies in the same place whatever they
   // are.
   void specialize_overlap(const at::Tensor& written, const at::Tensor& other) const {
     if (!is_symbolic_) return;
@@ -410,7 +410,7 @@ class Call {
   }
   bool is_out(size_t argument) const { return op_.schema().arguments()[argument].kwarg_only(); }
 
-  // Whether what is read from, or written to, `other` depends on when `written` is written to.
+  // True if what is read from, or written to, `other` depends on when `written` is written to.
   bool is_disturbed(const Place& written, const Place& other) const {
     const MemoryOverlap how = memory_overlap(*written.tensor, *other.tensor);
     if (how != MemoryOverlap::Full) return how == MemoryOverlap::Partial;
@@ -475,7 +475,7 @@ class Call {
            });
   }
 
-  // Whether one of the tensors first..last-1 is a mask, as an index.
+  // True if one of the tensors first..last-1 is a mask, as an index.
   bool has_mask(size_t first, size_t last) const {
     for (size_t i = first; i < last; ++i) {
       if (!tensors_[i]->defined()) continue;

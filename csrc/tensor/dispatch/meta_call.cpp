@@ -396,7 +396,7 @@ class ResultReader {
 
 constexpr size_t kMostBytes = 16 << 20;  // of the arguments that a real kernel is tried with
 
-// Whether the kernel itself may run on what no program will see.
+// True if the kernel itself may run on what no program will see.
 bool may_run_kernel(const c10::OperatorHandle& op, const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
                     c10::ArrayRef<const at::Tensor*> tensors, c10::Device device) {
   if (!info.builtin || info.random || info.communicates || info.changes_layout || info.dynamic_output ||

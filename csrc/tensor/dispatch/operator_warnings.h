@@ -22,7 +22,7 @@ class OperatorWarnings {
   bool warn_always_;
 };
 
-// Whether the program's own filters keep a warning (an exception) of a place from being seen.
+// True if the program's own filters keep a warning (an exception) of a place from being seen.
 bool is_warning_ignored(PyObject* warning, PyObject* module_name, long line);
 
 }  // namespace minidynamo

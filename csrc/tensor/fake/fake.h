@@ -24,7 +24,7 @@ Ref make_fake(PyObject* real);
 // look, not after.
 bool has_unmade_history(PyObject* tensor) noexcept;
 
-// Whether an exception says that C code wanted the data of a fake (numpy(), data_ptr(), a composite operator that reads
+// True if an exception says that C code wanted the data of a fake (numpy(), data_ptr(), a composite operator that reads
 // values): not an error of the traced program, but a reason to give the trace up.
 bool is_fake_data_error(PyObject* exception) noexcept;
 
@@ -52,12 +52,12 @@ class OperatorObserver {
   virtual void operator_ran_in_grad_mode(bool) noexcept {}
   // True while a Python call is being executed on fakes that will become one node itself.
   virtual bool recording_call() const noexcept = 0;
-  // Whether what is told of is to run with autograd off, with all that a backward pass needs of it.
+  // True if what is told of is to run with autograd off, with all that a backward pass needs of it.
   virtual bool runs_below_autograd() const noexcept { return false; }
   // Told of every operator: it writes to an argument, or draws random numbers (its node must not be removed if unused).
   virtual void operator_has_side_effect() noexcept = 0;
   // Told of every operator that writes to a tensor that somebody else can see: the storage (tensor_facts.h), and
-  // whether autograd has the write in its graph. False with a Python error set aborts what runs.
+  // true if autograd has the write in its graph. False with a Python error set aborts what runs.
   virtual bool operator_writes(const void*, bool /*is_differentiated*/) noexcept { return true; }
   // Told of every operator that may raise because of values, before its writes are told of, and of every one that
   // communicates with other processes, which cannot be run again.

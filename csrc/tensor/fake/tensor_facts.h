@@ -20,7 +20,7 @@ enum class TensorFact : uint8_t {
   AccumulateHooks,
   Gradient,
   Version,
-  EngineHooks,  // whether code of C++'s runs when autograd gives it a gradient, as DistributedDataParallel's
+  EngineHooks,  // true if code of C++'s runs when autograd gives it a gradient, as DistributedDataParallel's
 };
 inline constexpr int kTensorFacts = static_cast<int>(TensorFact::EngineHooks) + 1;
 
@@ -40,9 +40,9 @@ Ref empty_tensor_like(PyObject* fake);
 bool requires_gradient(PyObject* tensor) noexcept;
 // To be told when a fake of a tensor from outside is told to require a gradient: its views may not be written to then.
 void note_gradient_required(PyObject* fake);
-// Whether a fake is one for which autograd collects a gradient: no result of an operator.
+// True if a fake is one for which autograd collects a gradient: no result of an operator.
 bool is_leaf_with_gradient(PyObject* fake) noexcept;
-// Whether torch's dispatcher has an operator of this name ("add", "relu_").
+// True if torch's dispatcher has an operator of this name ("add", "relu_").
 bool is_operator_name(std::string_view name);
 
 // Which of the storages of some tensors are one, and where in it the tensors lie: whatever a graph writes to one, it
@@ -54,7 +54,7 @@ class StorageSharing {
   bool matches(PyObject* const* tensors) noexcept;               // the fast check
   bool matches_slowly(PyObject* const* tensors) const noexcept;  // the same the plain way
   size_t size() const noexcept { return groups_.size(); }
-  // Whether each element of what is written has a place of its own, and autograd sees those that share a storage as
+  // True if each element of what is written has a place of its own, and autograd sees those that share a storage as
   // views of one tensor. Of others no backend can tell how a write to one looks from the next.
   static bool can_be_written(const std::vector<PyObject*>& tensors, const std::vector<bool>& written);
   // Positions that share a storage with a written tensor, group by group.

@@ -20,7 +20,7 @@ struct HoldsFakes final : c10::BackendMeta {
   std::optional<c10::SafePyObject> arguments, keywords;
 };
 
-// Whether a class answers for sizes, strides, device or layout in Python, which nobody must call who only looks.
+// True if a class answers for sizes, strides, device or layout in Python, which nobody must call who only looks.
 struct Policies : c10::TensorImpl {
   static bool any(const c10::TensorImpl* impl) noexcept {
     const auto* open = static_cast<const Policies*>(impl);

@@ -11,7 +11,7 @@
 
 namespace minidynamo {
 
-// Whether an object is such a tensor, of strided layout, and torch knows its sizes and device itself. False too for
+// True if an object is such a tensor, of strided layout, and torch knows its sizes and device itself. False too for
 // what torch.func makes around tensors.
 bool is_wrapper(PyObject* object) noexcept;
 // Of those, whether it has been noted to hold fakes.
@@ -30,7 +30,7 @@ std::optional<MadeWrapper> made_wrapper(PyObject* object) noexcept;
 // The fake wrapper as autograd is to see it: a leaf or something computed, as the real one is; it may be another
 // object. Runs the class's code. Null without a Python error: that cannot be had.
 Ref with_history_of(PyObject* fake_wrapper, PyObject* real);
-// Whether two tensors agree in sizes, strides, dtype and device.
+// True if two tensors agree in sizes, strides, dtype and device.
 bool have_same_layout(PyObject* one, PyObject* other) noexcept;
 
 }  // namespace minidynamo

@@ -42,7 +42,7 @@ class Float32Precisions {
     return result;
   }
 
-  // Whether no setting has another value than it had. The quick answer: if not, they may still be `equivalent`.
+  // True if no setting has another value than it had. The quick answer: if not, they may still be `equivalent`.
   bool unchanged() const noexcept {
     const Places& now = places();
     bool same = static_cast<int>(*now.global) == fields_.back();
@@ -62,7 +62,7 @@ class Float32Precisions {
 
   bool identical(const Float32Precisions& other) const { return values_ == other.values_ && global_ == other.global_; }
 
-  // Whether matrix products and convolutions compute alike: "not set" and "IEEE" are one for products.
+  // True if matrix products and convolutions compute alike: "not set" and "IEEE" are one for products.
   bool equivalent(const Float32Precisions& other) const {
     if (identical(other)) return true;
     if (global_ != other.global_) return false;

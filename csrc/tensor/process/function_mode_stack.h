@@ -15,7 +15,7 @@ size_t function_mode_count() noexcept;
 PyObject* function_mode_at(size_t index) noexcept;  // borrowed
 void push_function_mode(PyObject* mode);
 
-// Whether a mode is torch's own for a default device. Those at the bottom of the stack stay where they are: what they
+// True if a mode is torch's own for a default device. Those at the bottom of the stack stay where they are: what they
 // do to a call of the trace, they will do to the graph's.
 bool is_device_mode(PyObject* mode) noexcept;
 size_t device_mode_count() noexcept;  // at the bottom

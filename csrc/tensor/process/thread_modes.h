@@ -5,7 +5,7 @@
 
 namespace minidynamo {
 
-// Whether autograd notes what operators do.
+// True if autograd notes what operators do.
 bool gradients_are_on() noexcept;
 void set_gradients(bool on) noexcept;
 

@@ -17,7 +17,7 @@ struct SymbolicLayout {
   bool operator==(const SymbolicLayout& other) const = default;
 };
 
-// Whether it is contiguous whatever the sizes are.
+// True if it is contiguous whatever the sizes are.
 bool is_usual(const SymbolicLayout& layout);
 bool is_contiguous(TraceSizes& trace, const SymbolicLayout& layout);
 // Without gaps or overlaps in some order.

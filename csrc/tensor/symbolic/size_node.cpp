@@ -180,7 +180,7 @@ bool SizeNode::guard_bool(const char*, int64_t) {
   }
 }
 bool SizeNode::guard_or_false(const char* file, int64_t line) {
-  // Whether a size is to be spread over another: what it is not spread over it has to be equal to, which is checked.
+  // True if a size is to be spread over another: what it is not spread over it has to be equal to, which is checked.
   const bool is_about_one = kind_ == Kind::Bool && condition_.relation == SizeRelation::Equal &&
                             trace_->is_unknown(condition_.expression) && !trace_->known(condition_) &&
                             is_equal_to_one(condition_.expression);

@@ -210,7 +210,7 @@ class Propagation {
     return {info_, arguments_, tensors_, [this](SizeCondition condition) { return suppose(condition); }, trace_};
   }
 
-  // Whether symbolic numbers are in this call's range: where a size is 0 or 1 now, it is so for good.
+  // True if symbolic numbers are in this call's range: where a size is 0 or 1 now, it is so for good.
   bool is_plausible(const SymbolicLayout& layout, const FakeLayout& hint) const {
     if (layout.sizes.size() != hint.sizes.size() || layout.strides.size() != hint.strides.size()) return false;
     auto is = [&](Expression e, int64_t number) { return evaluate(e, hints_) == number; };
@@ -428,7 +428,7 @@ class Propagation {
     return true;
   }
 
-  // Whether all results are expressions while symbols vary but for these. Asks what makes them so.
+  // True if all results are expressions while symbols vary but for these. Asks what makes them so.
   bool fit(const Ties& ties) {
     std::vector<Values> samples = {hints_};
     std::vector<MetadataResult> results = {result_};
@@ -504,7 +504,7 @@ class Propagation {
     return all;
   }
 
-  // Whether a result is as the layout says. Of what has no elements, or but one in a dimension, strides say nothing.
+  // True if a result is as the layout says. Of what has no elements, or but one in a dimension, strides say nothing.
   static bool is_as_expected(const SymbolicLayout& layout, const FakeLayout& result, const Values& values) {
     bool is_empty = false;
     for (size_t d = 0; d < result.sizes.size(); ++d) {

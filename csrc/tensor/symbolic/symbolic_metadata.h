@@ -14,7 +14,7 @@ namespace minidynamo {
 // says so.
 bool stands_for_symbolic_number(const at::Tensor& tensor);
 
-// Whether an argument has symbolic sizes or is a symbolic number.
+// True if an argument has symbolic sizes or is a symbolic number.
 bool has_symbols(c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<const at::Tensor*> tensors);
 
 // The arguments with this call's numbers in place of symbolic ones.

@@ -13,7 +13,7 @@ struct SymbolicCall {
   const OperatorInfo& info;
   c10::ArrayRef<c10::IValue> arguments;
   c10::ArrayRef<const at::Tensor*> tensors;
-  // Whether it holds. About unknown numbers it is supposed to (TraceSizes::suppose): the other case is an error or
+  // True if it holds. About unknown numbers it is supposed to (TraceSizes::suppose): the other case is an error or
   // rare.
   std::function<bool(SizeCondition)> suppose;
   const TraceSizes& trace;

@@ -17,13 +17,13 @@ namespace minidynamo {
 
 // A torch.SymInt with this value, or an int for a constant. Null with a Python error set.
 Ref symbolic_int(const std::shared_ptr<TraceSizes>& trace, Expression expression);
-// Whether an object is a torch.SymInt over an expression, of whatever trace.
+// True if an object is a torch.SymInt over an expression, of whatever trace.
 bool is_symbolic_int(PyObject* object) noexcept;
 // Its expression. Only of such an object.
 Expression expression_of(PyObject* symbolic_int);
 // A torch.SymBool with this value. Null with a Python error set.
 Ref symbolic_bool(const std::shared_ptr<TraceSizes>& trace, SizeCondition condition);
-// Whether an object is a torch.SymBool over a condition, of whatever trace.
+// True if an object is a torch.SymBool over a condition, of whatever trace.
 bool is_symbolic_bool(PyObject* object) noexcept;
 SizeCondition condition_of(PyObject* symbolic_bool);
 inline bool is_symbolic_number(PyObject* object) noexcept {
@@ -37,7 +37,7 @@ OpenDimensions dimensions_to_open(PyObject* real, OpenDimensions wanted);
 // As make_fake(), with these sizes. `symbols` has an expression for each bit of `open`, in ascending order. Needs a
 // TraceSizesScope.
 Ref make_symbolic_fake(PyObject* real, OpenDimensions open, const std::vector<Expression>& symbols);
-// Whether a fake has symbolic sizes.
+// True if a fake has symbolic sizes.
 bool has_symbolic_sizes(PyObject* fake) noexcept;
 // Which dimension of a fake has this size; -1: none.
 int dimension_of_size(PyObject* fake, Expression size) noexcept;

@@ -50,9 +50,9 @@ class KnownCall {
   torch::jit::Stack stack_;
 };
 
-// Whether a tensor is small enough.
+// True if a tensor is small enough.
 bool may_be_known(const at::Tensor& tensor) noexcept;
-// Whether an operator gives numbers only.
+// True if an operator gives numbers only.
 bool gives_no_tensor(const c10::OperatorHandle& op);
 
 }  // namespace minidynamo

@@ -11,7 +11,7 @@
 namespace minidynamo {
 namespace {
 
-// Whether the classes from `index` on are those that the class there looks through itself.
+// True if the classes from `index` on are those that the class there looks through itself.
 bool is_rest_of_order(PyObject* order, Py_ssize_t index) {
   PyObject* own = as_type(PyTuple_GET_ITEM(order, index))->tp_mro;
   if (!own || PyTuple_GET_SIZE(order) - index != PyTuple_GET_SIZE(own)) return false;
@@ -52,7 +52,7 @@ Ref lookup_in_made_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
 
 }  // namespace
 
-// Whether a class's own namespace has the name, by now.
+// True if a class's own namespace has the name, by now.
 bool class_has_itself(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   if (tracer.effects.writes_classes())
     if (const AttributeWrite* write = tracer.effects.pending(as_object(type), name))

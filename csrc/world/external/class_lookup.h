@@ -7,7 +7,7 @@ namespace minidynamo {
 // _PyType_Lookup with a guard on what was found, or that nothing was. Raw: an unbound descriptor, outside. Null Ref
 // without a Python error: absent.
 Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name);
-// Whether a class's own namespace has the name, by now; and the guard that it has not.
+// True if a class's own namespace has the name, by now; and the guard that it has not.
 bool class_has_itself(Tracer& tracer, PyTypeObject* type, PyObject* name);
 void guard_has_not_itself(Tracer& tracer, PyTypeObject* type, PyObject* name);
 
@@ -20,7 +20,7 @@ void guard_bases(Tracer& tracer, PyTypeObject* type);
 // special methods there are.
 void guard_class_check(Tracer& tracer, PyObject* object, PyObject* classes);
 
-// Whether instances of a class have a finalizer, guarded: a trace makes none, neither the program's nor what would
+// True if instances of a class have a finalizer, guarded: a trace makes none, neither the program's nor what would
 // stand for one from before the trace. Its end would run the program's code.
 bool has_finalizer(Tracer& tracer, PyTypeObject* type);
 // The same where an instance is about to be made: true, and the trace ends.

@@ -9,10 +9,10 @@ namespace minidynamo {
 // `found` false: absent (guarded). Null Ref with found true: break.
 Ref item_of_shadow(Tracer& tracer, ShadowContainer& shadow, PyObject* key, bool& found);  // of a dict
 Ref element_of_shadow(Tracer& tracer, ShadowContainer& shadow, Py_ssize_t index);         // of a list; index in range
-// Whether a shadow is unfilled and no pending write changes its length: then length_of_shadow() may be called.
+// True if a shadow is unfilled and no pending write changes its length: then length_of_shadow() may be called.
 bool tells_length(const Tracer& tracer, const ShadowContainer& shadow);
 Py_ssize_t length_of_shadow(Tracer& tracer, ShadowContainer& shadow);
-// Whether the original has attributes of its own, which the shadow has not; guarded.
+// True if the original has attributes of its own, which the shadow has not; guarded.
 bool has_attributes(Tracer& tracer, const ShadowContainer& shadow);
 
 // list.append and list.extend. For an external list they add no guard, neither on its length nor on its items. False:

@@ -47,7 +47,7 @@ bool is_match_in_bytearray(PyObject* match) {
   return searched && PyByteArray_Check(searched.get());
 }
 
-// Whether instances of a class from before the trace have a finalizer, guarded.
+// True if instances of a class from before the trace have a finalizer, guarded.
 bool has_observable_finalizer(Tracer& tracer, PyTypeObject* type) {
   if (!is_python_class(type)) return false;
   if (class_attribute(type, "__del__"_name)) return true;

@@ -10,7 +10,7 @@
 
 namespace minidynamo {
 
-// Whether an iterator can be followed: over a list, tuple, range, dict, set, str or bytes, or enumerate() or zip() of
+// True if an iterator can be followed: over a list, tuple, range, dict, set, str or bytes, or enumerate() or zip() of
 // such ones.
 bool can_follow_iterator(PyObject* iterator);
 // Of enumerate and zip, what their __reduce__ says: (type, (iterator, count)) or (type, iterators[, strict]). Null Ref

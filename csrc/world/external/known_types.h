@@ -27,7 +27,7 @@ struct KnownTypes {
 // Imports torch; null with a Python error set if it is not what minidynamo supports.
 const KnownTypes* known_types();
 
-// Whether operators treat tensors of a class as plain ones: it has no __torch_function__ that has a say (nn.Parameter).
+// True if operators treat tensors of a class as plain ones: it has no __torch_function__ that has a say (nn.Parameter).
 bool is_plain_tensor_class(PyTypeObject* type);
 
 // module.name.name... of a module that the program has imported, or null without a Python error.

@@ -133,7 +133,7 @@ const TypeRow& row_of_base(PyTypeObject* type) noexcept;
 // For objects of any type, C types and Python classes.
 WrapRule wrap_rule_of(PyTypeObject* type) noexcept;
 ReconstructRule reconstruct_rule_of(PyTypeObject* type) noexcept;
-// Whether residual code can make an instance of the class empty, and put its elements and attributes in later.
+// True if residual code can make an instance of the class empty, and put its elements and attributes in later.
 bool can_be_made_empty(PyTypeObject* type) noexcept;
 
 // A row in words, for the docs. Rows whose modules are not imported are left out.

@@ -7,7 +7,7 @@ namespace minidynamo {
 // The object that another one is hashed and compared by: what a bound method is bound to, what a weak reference leads
 // to, the dict behind a view. Null: none.
 PyObject* identity_behind(PyObject* object) noexcept;
-// Whether CPython makes an object's hash of an address.
+// True if CPython makes an object's hash of an address.
 bool is_hashed_by_address(PyObject* object) noexcept;
 
 }  // namespace minidynamo

@@ -61,7 +61,7 @@ bool add_shown_parts(PyObject* object, std::vector<Ref>& parts) {
   return false;
 }
 
-// Whether `wanted(part, may_show_address)` holds for any object whose text is part of this object's text.
+// True if `wanted(part, may_show_address)` holds for any object whose text is part of this object's text.
 template <typename Wanted>
 bool any_shown(PyObject* object, Visited& visited, const Wanted& wanted) {
   NestingLevel level;

@@ -5,7 +5,7 @@
 namespace minidynamo {
 
 bool shows_address(PyObject* object);
-// Whether native code may make the text of an object. False, and the trace ends: the text shows an address, or an
+// True if native code may make the text of an object. False, and the trace ends: the text shows an address, or an
 // opaque object's contents, which no guard covers.
 bool can_show(Tracer& tracer, PyObject* object);
 

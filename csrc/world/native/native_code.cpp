@@ -84,7 +84,7 @@ Ref adopt_result(Tracer& tracer, Ref result) {
 
 namespace {
 
-// Whether a variable or the stack of a traced frame holds the object.
+// True if a variable or the stack of a traced frame holds the object.
 bool is_in_variables(const Tracer& tracer, PyObject* object) {
   for (const Frame* frame = tracer.frame; frame; frame = frame->caller)
     for (size_t slot = 0; slot < frame->stack_top; ++slot) {

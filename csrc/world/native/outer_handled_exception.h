@@ -15,7 +15,7 @@ class HandledBefore {
  private:
   PyObject* outer_;
 };
-// Whether an exception is the one that the innermost trace found being handled.
+// True if an exception is the one that the innermost trace found being handled.
 bool was_handled_before(PyObject* exception) noexcept;
 bool was_nothing_handled_before() noexcept;
 

@@ -8,7 +8,7 @@
 
 namespace minidynamo {
 
-// Whether a Python class, or a Python base of it, has such a one.
+// True if a Python class, or a Python base of it, has such a one.
 bool has_bound_special_method(PyTypeObject* type);
 
 }  // namespace minidynamo

@@ -1,4 +1,4 @@
-// Whether C code runs that may come to call torch's operators past those who are to hear of them: the
+// True if C code runs that may come to call torch's operators past those who are to hear of them: the
 // TorchFunctionModes of a trace, which do not lie on the thread's stack (world/torch/function_modes.h), and classes of
 // tensors, which are muted in a trace (tensor/process/override_probe.h).
 #pragma once

@@ -12,9 +12,9 @@ namespace minidynamo {
 
 // How numbers of one name in all groups are called, by the path of one; empty for a path to anything else.
 std::string dynamic_float(std::string_view path);
-// Whether a name is such a one, and not the path of another float.
+// True if a name is such a one, and not the path of another float.
 bool is_of_groups(std::string_view name);
-// Whether the float that a source gives is one of these (TraceLimits::dynamic_floats: such names, and paths of other
+// True if the float that a source gives is one of these (TraceLimits::dynamic_floats: such names, and paths of other
 // floats).
 bool changes(const Tracer& tracer, const Source* source);
 // The traced number for it.

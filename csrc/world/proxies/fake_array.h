@@ -12,14 +12,14 @@
 namespace minidynamo {
 
 bool is_fake_array(PyObject* object) noexcept;  // or a scalar
-// Whether any trace has one: false for nearly all programs.
+// True if any trace has one: false for nearly all programs.
 bool any_fake_arrays() noexcept;
 // A real array like a fake; null, with or without a Python error, if there is none, or it would be very large.
 Ref twin_of_fake(PyObject* fake);
 Ref make_fake_array(Tracer& tracer, PyObject* elements, Ref twin);
 PyObject* elements_of_array(PyObject* array) noexcept;  // borrowed: a fake
 PyObject* twin_of_array(PyObject* array) noexcept;      // borrowed
-// Whether it is a scalar (numpy.float32), which nobody can change.
+// True if it is a scalar (numpy.float32), which nobody can change.
 bool is_traced_scalar(PyObject* array) noexcept;
 
 // For residual code: (tensor, whether it is to be a scalar) -> what NumPy makes of it.

@@ -4,7 +4,7 @@
 
 namespace minidynamo {
 
-// Whether a number is one that the program itself has put somewhere, and that nothing but its value is known of.
+// True if a number is one that the program itself has put somewhere, and that nothing but its value is known of.
 bool is_held_by_program(const Source& source);
 
 }  // namespace minidynamo

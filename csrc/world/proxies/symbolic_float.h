@@ -24,7 +24,7 @@ struct NumberFacts {
 };
 
 bool is_symbolic_float(PyObject* object) noexcept;
-// Whether any trace has one: false for nearly all programs.
+// True if any trace has one: false for nearly all programs.
 bool any_symbolic_floats() noexcept;
 // Of a fake without dimensions, of float64 on the CPU, that nothing else writes to.
 Ref make_symbolic_float(Tracer& tracer, Ref tensor, NumberFacts facts = {});
@@ -38,7 +38,7 @@ Ref value_of_number(Tracer& tracer, PyObject* number);
 // How one compares with a float, where that can be asked without taking its value: of one that the call was given as
 // it is. nullopt: of no other.
 std::optional<bool> compare_number(Tracer& tracer, PyObject* number, int comparison, double other);
-// Whether one is finite, and of a larger magnitude than `limit`; asked, or not, in the same way, and also of a
+// True if one is finite, and of a larger magnitude than `limit`; asked, or not, in the same way, and also of a
 // negative.
 std::optional<bool> number_outgrows(Tracer& tracer, PyObject* number, double limit);
 // The trace is given up, for `what` needs a value that it does not know.

@@ -104,7 +104,7 @@ std::string Symbols::place_of(const SizeGuard& guard) const {
 
 namespace {
 
-// Whether a condition holds for all values that a symbol may have, as far as can be seen by looking at some.
+// True if a condition holds for all values that a symbol may have, as far as can be seen by looking at some.
 bool follows(SizeCondition condition, int32_t symbol, SizeRange range, std::span<const int64_t> values) {
   constexpr int64_t kLookedAt = 4096, kLarge = int64_t{1} << 40;
   std::vector<int64_t> tried(values.begin(), values.end());

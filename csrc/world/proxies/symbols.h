@@ -25,7 +25,7 @@ class Symbols {
         where_(std::move(where)),
         site_(std::move(site)) {}
   Symbols(const Symbols&) = delete;
-  // Whether there is any symbol yet.
+  // True if there is any symbol yet.
   bool active() const noexcept { return sizes_ != nullptr; }
   // Or whether what is read next may be one.
   bool may_have_symbols() const noexcept { return active() || expects_some_; }
@@ -36,7 +36,7 @@ class Symbols {
 
   // Which dimensions of an external tensor are to be symbols.
   OpenDimensions dimensions_of(const Source& source);
-  // Whether an outside int is to be one.
+  // True if an outside int is to be one.
   bool makes_int_dynamic(const Source& source) const;
 
   // A symbol for an outside number, made once.
@@ -56,7 +56,7 @@ class Symbols {
   NodeId node_of(Expression e);
   // What stands for a condition in the arguments of a node; null with a Python error set.
   Ref condition_object(SizeCondition condition);
-  // Whether its value fits into 64 bits now; only such ones may stand for ints.
+  // True if its value fits into 64 bits now; only such ones may stand for ints.
   bool fits(Expression e) const;
   // Nodes from this one on are gone.
   void forget_nodes_from(NodeId first);
@@ -70,7 +70,7 @@ class Symbols {
 
   // Of the sizes that the user wants open, the first that is not, and why; empty: all are.
   std::string broken_mark() const;
-  // Whether the user has said that the program decides nothing by a size in it.
+  // True if the user has said that the program decides nothing by a size in it.
   bool is_marked_unbacked(Expression e) const;
   bool has_unbacked_marks() const noexcept { return has_unbacked_marks_; }
 

@@ -18,7 +18,7 @@ void guard_wrapper_class(Tracer& tracer, PyTypeObject* type);
 bool is_guarded_deep(Tracer& tracer, PyObject* entered, Ref (*enter)(Tracer&, Source*));
 // The attributes that lie in an object's dict or slots, as a new dict.
 Ref attributes_of_wrapper(PyObject* wrapper);
-// Whether what operators have written to belongs to a wrapper from before the call.
+// True if what operators have written to belongs to a wrapper from before the call.
 bool is_written_in_wrapper(const Tracer& tracer);
 
 }  // namespace minidynamo

@@ -6,7 +6,7 @@ namespace minidynamo {
 
 namespace detail {
 
-// Whether one of the elements is a container itself.
+// True if one of the elements is a container itself.
 inline bool is_nested(PyObject* object) noexcept {
   if (PyDict_Check(object)) return true;
   if (!PyTuple_Check(object) && !PyList_Check(object)) return false;
@@ -43,7 +43,7 @@ bool any_held(PyObject* object, const Is& is, Visited* visited) {
 
 }  // namespace detail
 
-// Whether `is` holds for the object or for something in it. Operators take nothing that is nested very deep.
+// True if `is` holds for the object or for something in it. Operators take nothing that is nested very deep.
 template <typename Is>
 bool any_held(PyObject* object, const Is& is) {
   if (!detail::is_nested(object)) return detail::any_held(object, is, nullptr);

@@ -20,7 +20,7 @@ struct ShadowContainer {
 
 // What a container holds now, in the order of a snapshot.
 std::vector<Ref> elements_of(PyObject* container);
-// Whether it holds anything else than its snapshot.
+// True if it holds anything else than its snapshot.
 bool differs_from_snapshot(const ShadowContainer& shadow);
 // What it held at a time.
 struct HeldElements {
@@ -28,7 +28,7 @@ struct HeldElements {
   std::vector<Ref> elements;
   bool were_all;  // it was filled
 };
-// Whether it holds that still. What has come in by filling it since is no change.
+// True if it holds that still. What has come in by filling it since is no change.
 bool holds_still(const ShadowContainer& shadow, const HeldElements& earlier);
 
 // Called when the snapshot has been made.
@@ -38,7 +38,7 @@ bool keeps_places(const ShadowContainer& shadow) noexcept;
 
 // The effect log has what a filled one holds now.
 void accept_changes(ShadowContainer& shadow);
-// Whether a filled one may have been changed at some time, even if it holds again what it held.
+// True if a filled one may have been changed at some time, even if it holds again what it held.
 bool may_have_been_changed(const ShadowContainer& shadow) noexcept;
 
 }  // namespace minidynamo

@@ -59,7 +59,7 @@ struct Breaks {
   Break raised;
   KnownReaders readers;
 
-  // Whether nothing has begun yet that could be cut in two at `at`; then the next instruction is asked.
+  // True if nothing has begun yet that could be cut in two at `at`; then the next instruction is asked.
   bool delay_forced(const Frame& at) noexcept;
 
  private:

@@ -58,7 +58,7 @@ bool may_go_below_autograd(BreakReason reason) noexcept {
 
 constexpr long kLookEvery = 4096;  // instructions
 
-// Whether the trace can end inside this frame: a break in it must not be moved out to the call that led here.
+// True if the trace can end inside this frame: a break in it must not be moved out to the call that led here.
 bool can_end_in(const Frame& frame, const TraceLimits& limits, KnownReaders& readers) {
   return frame.instruction >= frame.prepared->first_instruction() &&
          (limits.may_end_in_libraries || !is_library_code(frame.code())) && !cannot_be_split(frame, readers);

@@ -135,7 +135,7 @@ class Tracer final : public OperatorObserver {
   void end_at_break(Frame& innermost);
   GuardOrigin origin() const noexcept;
 
-  // Whether an impure operator ran since the flag was last taken.
+  // True if an impure operator ran since the flag was last taken.
   bool consume_side_effect_flag() noexcept { return std::exchange(has_side_effect_, false); }
 
   // OperatorObserver

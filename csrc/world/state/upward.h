@@ -6,7 +6,7 @@ namespace minidynamo {
 
 struct Frame;
 
-// Whether the frame must run as it is: something has looked at it, or its code can name a reader.
+// True if the frame must run as it is: something has looked at it, or its code can name a reader.
 bool cannot_be_split(const Frame& frame, KnownReaders& known);  // library/python/frame_readers.cpp
 
 // --- model/proxies/numpy_call.cpp

@@ -41,7 +41,7 @@ class World {
   // Another object that shows what a shadow holds.
   void is_shadowed_by(PyObject* object, ShadowContainer* shadow) { shadow_of_.emplace(object, shadow); }
   std::deque<ShadowContainer>& shadows() noexcept { return shadows_; }
-  // Whether the trace changed what the container holds.
+  // True if the trace changed what the container holds.
   bool is_changed(const ShadowContainer& shadow) const {
     return shadow.changed_before || differs_from_snapshot(shadow);
   }
@@ -51,7 +51,7 @@ class World {
   // Objects that can be passed on, but not looked into or used: what C code keeps in them is not known.
   bool is_opaque(PyObject* object) const noexcept { return !opaque_.empty() && opaque_.count(object); }
   void make_opaque(PyObject* object) { opaque_.insert(object); }
-  // Whether the trace pinned instances of this type: keys of a dict, which have no other source.
+  // True if the trace pinned instances of this type: keys of a dict, which have no other source.
   bool pins_type(PyTypeObject* type) const noexcept { return !pinned_types_.empty() && pinned_types_.count(type); }
   void pins(PyTypeObject* type) { pinned_types_.insert(type); }
   // Objects that the program told apart by their identity: they must all be different at the next call.

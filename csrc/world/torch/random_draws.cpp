@@ -18,7 +18,7 @@ Ref another_like(PyObject* fake) {
   return Ref::steal(PyObject_CallOneArg("torch.empty_like"_imported, fake));
 }
 
-// Whether two draws take the same from the generator: the numbers among the arguments, and what tensors look like.
+// True if two draws take the same from the generator: the numbers among the arguments, and what tensors look like.
 bool are_alike(PyObject* one, PyObject* other) {
   if (is_fake(one) || is_fake(other)) {
     if (!is_fake(one) || !is_fake(other)) return false;

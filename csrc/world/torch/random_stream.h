@@ -21,12 +21,12 @@ class RandomStream {
     return position_;
   }
   void go_to(size_t position) noexcept { position_ = position; }
-  // Whether the generator's state is what the graph leaves it in.
+  // True if the generator's state is what the graph leaves it in.
   bool is_at_end() const noexcept { return position_ == draws_.size(); }
 
   // An operator was recorded: if it draws, it is the next in the stream.
   void note(Tracer& tracer, PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result);
-  // Whether an operator draws what has been drawn before, and recording it as that. kNoNode: the trace is given up.
+  // True if an operator draws what has been drawn before, and recording it as that. kNoNode: the trace is given up.
   bool repeats(PyObject* target, PyObject* args, PyObject* kwargs) const {
     return !is_at_end() && draws(target, args, kwargs);
   }

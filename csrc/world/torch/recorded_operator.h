@@ -10,7 +10,7 @@ struct RecordedOperator {
 };
 RecordedOperator recorded_operator(PyObject* target, PyObject* arguments);
 
-// Whether the operator fills a tensor that the last node made: then both are one node, which is the last now.
+// True if the operator fills a tensor that the last node made: then both are one node, which is the last now.
 bool fills_last(Graph& graph, PyObject* target, PyObject* arguments, PyObject* keywords);
 
 }  // namespace minidynamo

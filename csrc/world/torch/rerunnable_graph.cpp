@@ -36,7 +36,7 @@ bool is_on_cpu(PyObject* tensor) {
   return answer.is(Py_True);
 }
 
-// Whether an impure node is an operator of torch's, which does nothing but write and draw.
+// True if an impure node is an operator of torch's, which does nothing but write and draw.
 bool only_computes(const Node& node) {
   if (!node.used || !node.impure || node.sets_mode || node.checks || node.kind == NodeKind::CallMethod) return true;
   if (node.kind != NodeKind::CallFunction) return node.kind == NodeKind::Placeholder;

@@ -1,4 +1,4 @@
-// Whether a graph may be run a second time where it has raised: then the frame runs as it was, and raises the program's
+// True if a graph may be run a second time where it has raised: then the frame runs as it was, and raises the program's
 // own error (trace/checks.h).
 #pragma once
 #include "tensor/values/saved_inputs.h"
@@ -19,9 +19,9 @@ struct Repeatable {
 
 // `inputs`: of the graph, in order.
 Repeatable is_repeatable(const Tracer& tracer, const std::vector<Source*>& inputs);
-// Whether it may run again with nothing but torch's generator put back.
+// True if it may run again with nothing but torch's generator put back.
 bool changes_no_input(const Tracer& tracer);
-// Whether it checks what the program's values are, or has operators that may raise because of them.
+// True if it checks what the program's values are, or has operators that may raise because of them.
 bool may_raise(const Tracer& tracer);
 
 }  // namespace minidynamo

@@ -35,7 +35,7 @@ class TorchModes {
   // At the end of the trace, before the thread's state is restored: an open context would restore it whenever it dies.
   void close();
 
-  // Whether the trace itself has set what `getter(*arguments)` gives.
+  // True if the trace itself has set what `getter(*arguments)` gives.
   bool has_set(PyObject* getter, PyObject* arguments) const;
   // What differs now from the start of the trace.
   std::vector<Change> changes() const;
