@@ -57,7 +57,7 @@ std::string failure_text(const Check& check, const std::string& path, Reached ob
 
 const char* guard_name(GuardKind kind) noexcept;
 
-// What a guard looks at.
+// The part of an object that a guard checks.
 enum class GuardSubject : uint8_t {
   Object,    // the object itself
   Contents,  // what a container holds

@@ -177,12 +177,10 @@ void ValuePlanner::define(PyObject* object, PyObject* callable, PyObject* argume
 ValueId ValuePlanner::outside_value(PyObject* object, Source* source) {
   // An object that its guard fixes is a constant of the residual code, unless an argument may be all that holds it: the
   // program can end it, which a constant of code that runs would put off.
-  const bool may_end = source->access == Access::Local && !PyModule_Check(object);
-  if (may_end) return live(source);
-  if (PyType_Check(object) || PyModule_Check(object) || (PyCFunction_Check(object) && is_guarded_by_identity(object)) ||
-      (PyFunction_Check(object) && is_guarded_by_identity(object)))
-    return constant(object);
-  return live(source);
+  const bool is_fixed = PyType_Check(object) ||
+                        ((PyCFunction_Check(object) || PyFunction_Check(object)) && is_guarded_by_identity(object));
+  const bool may_end = source->access == Access::Local;
+  return PyModule_Check(object) || (is_fixed && !may_end) ? constant(object) : live(source);
 }
 
 // True if it is a number that id() gave, or a constant tuple or set with one.

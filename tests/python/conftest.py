@@ -7,6 +7,7 @@ import random
 import shutil
 import signal
 import tempfile
+import zlib
 from collections.abc import Iterator
 
 # Tests compare with eager PyTorch on one thread, so that sums are taken in one order; nothing is ever fetched.
@@ -30,6 +31,30 @@ minidynamo.config.stop_where_slower = False
 os.environ["MINIDYNAMO_MIRROR"] = "1"
 # A shell's background jobs ignore Ctrl-C, and so would the processes that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# Tables of cases that a machine has made: a run of all tests takes one case in SHARE of them, always the same ones; `--full`, or the name
+# of the file, takes all.
+SWEEPS = """c_types changing_numbers class_changes float_sweep forced_breaks guard_mutation itertools_at_breaks methods_of_tensor_classes
+            nan_identity numpy_arrays opaque_types raised_errors rebuilt_objects set_order trace_changes_nothing uses_of_numbers""".split()  # noqa: SIM905
+SHARE = 4
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="run all cases of the sweeps, of which there is a fixed sample otherwise")
+
+
+def is_left_out(item: pytest.Item) -> bool:
+    name = item.path.stem.removeprefix("test_")
+    return name in SWEEPS and hasattr(item, "callspec") and zlib.crc32(item.nodeid.encode()) % SHARE != 0
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--full") or config.getoption("-k") or any(".py" in argument for argument in config.args):
+        return
+    left_out = [item for item in items if is_left_out(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not is_left_out(item)]
 
 
 @pytest.fixture(autouse=True)

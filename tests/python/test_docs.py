@@ -34,7 +34,8 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-OTHERS_FILES = {"opcode.h", "stdatomic.h", "torch/csrc/autograd/python_variable.h", "torch/extension.h", "python_variable.h"}  # CPython's, C's, torch's
+# CPython's, C's and torch's.
+OTHERS_FILES = {"opcode.h", "stdatomic.h", "torch/csrc/autograd/python_variable.h", "torch/extension.h", "python_variable.h"}
 IN_DOCS = re.compile(r"`((?:[\w-]+/)+[\w-]+\.[a-z]+)`")
 IN_COMMENTS = re.compile(r"(?<![\w/.])((?:[a-z_]+/)*[a-z_0-9]+\.(?:h|cpp|def|md|py))\b")
 

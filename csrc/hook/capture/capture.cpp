@@ -11,6 +11,7 @@
 #include "hook/capture/capture_history.h"
 #include "hook/capture/dynamic_numbers.h"
 #include "hook/capture/graph_pieces.h"
+#include "hook/capture/phases.h"
 #include "hook/capture/progress.h"
 #include "hook/capture/report.h"
 #include "hook/capture/trace_frame.h"
@@ -42,10 +43,6 @@
 
 namespace minidynamo {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point begun) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-}
 
 // A number for a code object that is the same in every process, and another one for every seed.
 unsigned long stable_hash(PyCodeObject* code, unsigned long seed) noexcept {
@@ -386,7 +383,7 @@ class CaptureAttempt {
     if (traced_->tracer->limits.below_autograd) as_it_runs.emplace();
     std::optional<GradientsOn> as_it_begins;
     if (begins_with_gradients_) as_it_begins.emplace();
-    // Who looks at such an input's base would run the program's code.
+    // To look at the base of such an input would run the program's code.
     std::optional<SubclassesMuted> looked_at;
     if (std::ranges::any_of(traced_->exit.inputs,
                             [](const Source* input) { return input->access == Access::PlainTensor; }))
@@ -419,7 +416,7 @@ class CaptureAttempt {
     return true;
   }
 
-  // What the backend made is not captured, though the hook is there for what the residual code calls.
+  // The hook is on while residual code runs, for the functions that it calls; the backend's own code is not captured.
   bool wrap_compiled() {
     const Tracer& tracer = *traced_->tracer;
     CompiledFunctionState state{

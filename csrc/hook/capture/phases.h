@@ -1,6 +1,7 @@
 // The phases of a capture, whose time is measured.
 #pragma once
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,6 +18,10 @@ enum class Phase : uint8_t {
 inline constexpr std::array<const char*, 6> kPhaseNames = {"evaluate",     "propagate", "guards",
                                                            "graph_export", "backend",   "codegen"};
 using PhaseSeconds = std::array<double, kPhaseNames.size()>;
+
+inline double seconds_since(std::chrono::steady_clock::time_point begun) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+}
 
 inline double& of(PhaseSeconds& seconds, Phase phase) noexcept { return seconds[static_cast<size_t>(phase)]; }
 

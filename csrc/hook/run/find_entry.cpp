@@ -8,6 +8,7 @@
 #include "hook/capture/capture.h"
 #include "hook/capture/capture_history.h"
 #include "hook/capture/dynamic_numbers.h"
+#include "hook/capture/phases.h"
 #include "hook/capture/report.h"
 #include "hook/capture/turn.h"
 #include "hook/config_id.h"
@@ -22,10 +23,6 @@
 
 namespace minidynamo {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point begun) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-}
 
 [[gnu::noinline]] bool find_cached_profiled(CodeCache* cache, const FrameView& view, PyObject* config,
                                             FoundEntry& found) {
@@ -59,8 +56,8 @@ void apply_settings(PyObject* config) {
 
 FrameAnswer no_entry() noexcept { return PyErr_Occurred() ? FrameAnswer::Raise : FrameAnswer::Plain; }
 
-// True if it is a number alone that keeps each of several entries from fitting: an index, a count of steps, a loss. The
-// next one would serve as little.
+// True if each of several entries fails on a number alone (an index, a count of steps, a loss): the next entry would
+// serve as little.
 bool changes_by_a_number(const CodeCache& cache, ConfigId id, const FrameView& view) {
   constexpr size_t kSeveral = 2;
   size_t refused = 0;
@@ -73,7 +70,7 @@ bool changes_by_a_number(const CodeCache& cache, ConfigId id, const FrameView& v
   return refused >= kSeveral;
 }
 
-// Under global capture, of a frame that nobody asked for: no more entries, and no word but in the log.
+// Under global capture the program has not asked for this frame: it gets no more entries, and only the log says so.
 bool leave_to_dynamic_float(CodeCache& cache, const FrameView& view, PyObject* config) {
   const ConfigId id = reinterpret_cast<ConfigId>(config);
   if (!runtime().global_config.is(config) || thread_mode().target == cache.code() || asks_for_fullgraph(config) ||
@@ -122,7 +119,7 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
     if (taken == Turn::Mine || (taken == Turn::Never && asks_for_fullgraph(config))) break;
     if (taken != Turn::Over) return no_entry();
   }
-  // Where memory was refused, no guard is known to have failed, nor a setting to be what it seems.
+  // If an allocation failed, neither the guards' answer nor a setting can be trusted.
   if (memory.failed()) return no_entry();
   if (leave_to_dynamic_float(cache, view, config)) return no_entry();
   std::optional<OpenCapture> history(std::in_place, cache, config, view);
@@ -147,7 +144,7 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
   try_to([&] { cache.add(found.entry); });  // or it is used this once
   if (found.entry->is_broken) suspect_slowdown(cache);
   history.reset();  // which runs Python code, and with it perhaps other threads
-  // What a check gathers is borrowed: nothing runs between it and its use.
+  // The check gathers borrowed references: no code may run between it and their use.
   found.slots = found.room.reserve(found.entry->guards.gathered());
   return found.entry->guards.check(view, found.slots) ? FrameAnswer::Entry : no_entry();
 }
@@ -160,7 +157,7 @@ FrameAnswer leave_to_its_frame(CodeCache& cache, PyObject* config) {
   return no_entry();
 }
 
-// What the stance says of a frame that no entry fits; nothing: capture it. A resume function belongs to a capture that
+// The stance's answer for a frame that no entry fits; nullopt: capture it. A resume function belongs to a capture that
 // was allowed.
 std::optional<FrameAnswer> answer_of_stance(CodeCache& cache, const FrameView& view, PyObject* config,
                                             FoundEntry& found, const MemoryWatch& memory) {
@@ -190,7 +187,7 @@ FrameAnswer find_entry(PyCodeObject* code, const FrameView& view, PyObject* conf
   const char* mode = capture_blocker();
   if (PyErr_Occurred()) return FrameAnswer::Raise;  // of a signal handler that ran meanwhile
   if (mode && cache->told.passing == mode) return FrameAnswer::Apart;
-  // What runs as it is does so at once: all that follows takes longer than a small function.
+  // Fast path for skipped frames: everything below costs more than running a small function.
   const ConfigId id = reinterpret_cast<ConfigId>(config);
   if (const SkipMark* mark = mode ? nullptr : cache->skipped(id);
       mark && !asks_for_fullgraph(config) && !must_tell_of_limit(config, *mark)) {

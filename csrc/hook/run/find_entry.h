@@ -13,7 +13,7 @@ struct FoundEntry {
 // The entry in the cache that fits the frame, if there is one.
 bool find_cached(CodeCache* cache, const FrameView& view, PyObject* config, FoundEntry& found);
 
-// What a frame is answered with.
+// How a frame runs.
 enum class FrameAnswer : uint8_t {
   Entry,  // one that fits it
   Plain,  // it runs as it was
