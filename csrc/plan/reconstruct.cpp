@@ -340,7 +340,7 @@ ValueId ValuePlanner::bound_method(PyObject* function, PyObject* self) {
   const bool is_descriptor = Py_IS_TYPE(function, &PyMethodDescr_Type) || Py_IS_TYPE(function, &PyWrapperDescr_Type);
   if (!is_descriptor)
     return call(PyCallable_Check(function) ? as_object(&PyMethod_Type) : make_method_callable(), {function, self});
-  if (!reported_type(self)) return call(bind_callable(), {function, self});
+  if (!type_stood_for(self)) return call(bind_callable(), {function, self});
   static constinit Imported getattr{"builtins.getattr"};  // the real one has its own
   return call(getattr, {self, PyDescr_NAME(function)});
 }

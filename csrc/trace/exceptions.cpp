@@ -20,7 +20,7 @@ namespace {
 
 Ref load_special(Tracer& tracer, PyObject* object, const char* name) {
   Ref interned = Ref::made(PyUnicode_InternFromString(name));
-  if (PyTypeObject* shown = reported_type(object))
+  if (PyTypeObject* shown = type_stood_for(object))
     if (PyObject* method = class_attribute(shown, interned.get())) return Ref::made(PyMethod_New(method, object));
   Ref found = lookup_in_class(tracer, Py_TYPE(object), interned.get());
   if (!found) {

@@ -111,7 +111,7 @@ Ref abc_instancecheck(Tracer& tracer, PyObject* callable, const Arguments& argum
     return call_natively(tracer, callable, arguments);
   guard_what_decides(tracer, arguments.values[0].get());
   PyObject* object = arguments.values[1].get();
-  if (PyTypeObject* shown = reported_type(object)) {
+  if (PyTypeObject* shown = type_stood_for(object)) {
     const Ref classes[] = {arguments.values[0], Ref::borrow(as_object(shown))};
     return abc_subclasscheck(tracer, subclass_check(), Arguments{classes});
   }

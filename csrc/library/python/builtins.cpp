@@ -127,7 +127,7 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
   if (!takes(arguments, 2, 2)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);
   PyObject* classes = argument(arguments, 1);
-  if (reported_type(object)) {
+  if (type_stood_for(object)) {
     Ref is = is_shown_instance(tracer, object, classes);
     if (is || PyErr_Occurred()) return is;
   }

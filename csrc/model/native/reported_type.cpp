@@ -29,7 +29,7 @@ std::nullptr_t abort(Tracer& tracer, PyObject* object, PyObject* name) {
 
 }  // namespace
 
-PyTypeObject* reported_type(PyObject* object) noexcept {
+PyTypeObject* type_stood_for(PyObject* object) noexcept {
   if (is_symbolic_int(object)) return &PyLong_Type;
   if (is_symbolic_bool(object)) return &PyBool_Type;
   if (is_traced_generator(object)) return &PyGen_Type;
@@ -48,7 +48,7 @@ PyTypeObject* reported_class(PyObject* type) noexcept {
 }
 
 bool can_show_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
-  PyTypeObject* shown = reported_type(object);
+  PyTypeObject* shown = type_stood_for(object);
   if (!shown || own_method(object, name)) return true;
   if (class_attribute(shown, name) == class_attribute(Py_TYPE(object), name)) return true;  // of class object, or none
   return abort(tracer, object, name) != nullptr;
@@ -65,7 +65,7 @@ Ref is_shown_instance(Tracer& tracer, PyObject* object, PyObject* classes) {
   if (!PyType_Check(classes)) return nullptr;
   if (class_attribute(Py_TYPE(classes), "__instancecheck__"_name) ==
       class_attribute(&PyType_Type, "__instancecheck__"_name))
-    return Ref::boolean(PyType_IsSubtype(reported_type(object), as_type(classes)));
+    return Ref::boolean(PyType_IsSubtype(type_stood_for(object), as_type(classes)));
   return nullptr;
 }
 
@@ -73,7 +73,7 @@ Ref method_for_shadow(Tracer& tracer, PyObject* callable, const Arguments& argum
   if (!Py_IS_TYPE(callable, &PyMethodDescr_Type) && !Py_IS_TYPE(callable, &PyWrapperDescr_Type))
     return Ref::borrow(callable);
   PyObject* object = arguments.positional_count() ? arguments.values[0].get() : nullptr;
-  PyTypeObject* shown = object ? reported_type(object) : nullptr;
+  PyTypeObject* shown = object ? type_stood_for(object) : nullptr;
   if (!shown || PyDescr_TYPE(callable) != shown || is_context_token(object)) return Ref::borrow(callable);
   if (PyObject* own = own_method(object, PyDescr_NAME(callable))) return Ref::borrow(own);
   return abort(tracer, object, PyDescr_NAME(callable));

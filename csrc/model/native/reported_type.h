@@ -10,10 +10,10 @@
 namespace minidynamo {
 
 // The type that the program takes the object's to be, if it is such a stand-in; null if it is none.
-PyTypeObject* reported_type(PyObject* object) noexcept;
+PyTypeObject* type_stood_for(PyObject* object) noexcept;
 // type(object) as the program sees it.
 inline PyTypeObject* reported_type(PyObject* object) noexcept {
-  PyTypeObject* shown = reported_type(object);
+  PyTypeObject* shown = type_stood_for(object);
   return shown ? shown : Py_TYPE(object);
 }
 // The real class for the class of a stand-in, should native code have given that; any other class is itself.

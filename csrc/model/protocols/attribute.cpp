@@ -208,7 +208,7 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   if (is_fake_array(object)) return array_attribute(tracer, object, name);
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object), nullptr;
   if (PyFrame_Check(object) && !tracer.world.source_of(object)) return load_from_frame_object(tracer, object, name);
-  if (PyTypeObject* shown = reported_type(object)) {
+  if (PyTypeObject* shown = type_stood_for(object)) {
     if (name == "__class__"_name) return Ref::borrow(as_object(shown));
     if (!can_show_attribute(tracer, object, name)) return nullptr;
   }

@@ -109,7 +109,7 @@ std::optional<Ref> call_builtin(Tracer& tracer, PyObject* callable, const Argume
   if (self && PyType_Check(self) && count == 1 &&
       (is_size(tracer, values[0].get()) || is_symbolic_float(values[0].get())) &&
       is_one_of(as_builtin(callable)->m_ml->ml_name, {"__instancecheck__"}))
-    return Ref::boolean(PyType_IsSubtype(reported_type(values[0].get()), as_type(self)));
+    return Ref::boolean(PyType_IsSubtype(type_stood_for(values[0].get()), as_type(self)));
   if (is_one_of(builtin_name(callable, "math"), {"prod"}) && count == 1 && is_sequence(values[0].get()))
     return product(tracer, items_of_sequence(values[0].get()));
   if (is_one_of(builtin_name(callable, "_operator"), {"index"}) && count == 1 && is_size(tracer, values[0].get()))
