@@ -246,7 +246,7 @@ PROGRAMS = {
 
 @dataclasses.dataclass(frozen=True)
 class CallTime:
-    """Medians, in seconds. `graphs` is how many the broken program was captured into; 0: it ran as it was."""
+    """Medians, in seconds. `graphs` is how many the broken program was captured into; 0: it ran uncaptured."""
 
     broken: float
     by_hand: float

@@ -66,7 +66,7 @@ class Uncaptured:
     """A place where a capture stopped, and why.
 
     Attributes:
-        kind: "uncaptured": the frame ran as it was. "graph-break": the frame was split at this place, and the rest of it
+        kind: "uncaptured": the frame ran uncaptured. "graph-break": the frame was split at this place, and the rest of it
             captured in its turn.
         frame: qualified name of the function that was to be captured.
         code: the code object at the place, None if it is gone; another one than the frame's if the place lies in a function that

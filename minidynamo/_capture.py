@@ -174,7 +174,7 @@ class CaptureConfig:
 
         Returns:
             What the backend made, called with the inputs as positional arguments; None if the backend failed and
-            `config.suppress_errors` is on, in which case the frame is to run as it was.
+            `config.suppress_errors` is on, in which case the frame is to run uncaptured.
 
         Raises:
             BackendCompilerFailed: the backend raised, or returned something that cannot be called.
@@ -199,7 +199,7 @@ class CaptureConfig:
                 file = _repro.write_failed(self, kept.graph_module, kept.inputs, failure)
             if not config.suppress_errors:
                 raise
-            text = f"{failure}; the frame runs as it was, since minidynamo.config.suppress_errors is on"
+            text = f"{failure}; the frame runs uncaptured, since minidynamo.config.suppress_errors is on"
             _logging.warn(f"{text}\n{file}" if file else text)
             return None
         return compiled

@@ -24,7 +24,7 @@ class Explanation:
         graphs: the captured graphs, in the order they were made.
         operators: for each graph the names of its operations, in execution order.
         regions: for each graph which of its parts are equal, so that Inductor compiles them once, or why none is (docs/regions.md).
-        breaks: where capture stopped, with reason and place: graph breaks and frames that ran as they were.
+        breaks: where capture stopped, with reason and place: graph breaks and frames that ran uncaptured.
         guards: for each cache entry of the function its guards, as Python expressions.
         entries: for each cache entry the name of its function: the one explained, or one in which it goes on after a break.
         seconds: wall time per phase.

@@ -86,7 +86,7 @@ def cache_entries(fn: Any) -> list[CacheEntry]:
 
 
 def uncaptured() -> list[Uncaptured]:
-    """The frames since the last reset that ran as they were, with the reasons."""
+    """The frames since the last reset that ran uncaptured, with the reasons."""
     return [record_of(record) for record in _C.uncaptured() if record["kind"] == "uncaptured"]
 
 

@@ -45,7 +45,7 @@ print(record.hints)  # what can be done
 ```
 
 The same records are in `minidynamo.debug.graph_breaks()`, where a frame was split, and `minidynamo.debug.uncaptured()`, where
-it ran as it was. `MINIDYNAMO_LOGS=breaks` writes each as it happens, and `minidynamo.Unsupported` carries the same text and
+it ran uncaptured. `MINIDYNAMO_LOGS=breaks` writes each as it happens, and `minidynamo.Unsupported` carries the same text and
 fields:
 
 ```python

@@ -40,7 +40,7 @@ class ModeScope {
 struct Uncaptured {
   enum class Kind : uint8_t {
     GraphBreak,  // the frame was split there
-    Frame,       // the frame ran as it was
+    Frame,       // the frame ran uncaptured
   };
   Kind kind = Kind::Frame;
   Ref frame_code;               // weak: the code object of the frame that was to be captured

@@ -1,5 +1,5 @@
 // A condition that decides only whether the program raises becomes a node that raises, and the trace goes on as if it
-// had not. Where it does raise, nothing has happened yet, effects come after the graph: the frame runs as it was, and
+// had not. Where it does raise, nothing has happened yet, effects come after the graph: the frame runs uncaptured, and
 // raises the program's own exception, at its own line, after all that came before it.
 //
 // That takes a graph that writes to nothing, which only the end of the trace can tell. If it writes, an `assert` that

@@ -51,12 +51,12 @@ what it raises are the same as without minidynamo in every row, or the test fail
 * **captured anew**: one graph, but the second call did not fit its guards: they hold a value that the program itself changes
   from call to call, or an object by its identity.
 * **breaks**: split into several graphs, with the [reason](graph_breaks.md) and what was met.
-* **runs as it was**: not captured at all.
+* **runs uncaptured**: not captured at all.
 * **not applicable**: cannot be in a function, or is none.
 """
 
 REASONS_IN_A_ROW = 2
-STATES = ("captured", "captured anew", "breaks", "runs as it was", "not applicable")
+STATES = ("captured", "captured anew", "breaks", "runs uncaptured", "not applicable")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -254,9 +254,9 @@ def outcome(case: Case) -> Outcome:
         different = tuple(differential.differences(expected, actual, exact=True))
     minidynamo.reset()
     reasons = tuple(dict.fromkeys((record.reason, _plain(record.detail)) for record in [*uncaptured, *splits]))
-    # A frame that ran as it was may be a callee's, behind a break: then there are graphs.
+    # A frame that ran uncaptured may be a callee's, behind a break: then there are graphs.
     if any(record.frame == "f" for record in uncaptured):
-        state = "runs as it was"
+        state = "runs uncaptured"
     elif reasons:
         state = "breaks"
     else:

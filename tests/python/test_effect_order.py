@@ -477,7 +477,7 @@ def test_failing_operator_keeps_effects_before_it(backend: str) -> None:
 
 
 def test_failing_operator_of_a_graph_that_writes_to_tensors() -> None:
-    """What it wrote is put back, and the frame runs as it was."""
+    """What it wrote is put back, and the frame runs uncaptured."""
     states = []
     for function in (effects_and_writes_to_tensors, minidynamo.optimize("eager", fullgraph=True)(effects_and_writes_to_tensors)):
         state = State()

@@ -1,6 +1,6 @@
 """Iterators of itertools at a graph break, each after every number of steps: what comes next is what comes next eagerly.
 
-They are made again behind the break, out of what their structs hold, so the program has to be split and not run as it was.
+They are made again behind the break, out of what their structs hold, so the program has to be split and not run uncaptured.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""A function that asks which objects are alive is answered as without capture: it runs as it was."""
+"""A function that asks which objects are alive is answered as without capture: it runs uncaptured."""
 
 import gc
 import sys

@@ -537,7 +537,7 @@ def step_with_break(x: torch.Tensor, shared: Shared) -> torch.Tensor:
 
 
 X = torch.tensor([0.5, -1.0])
-# A call may see each thing in another state, as it may when it is run as it was written.
+# A call may see each thing in another state, as it may when it is run uncaptured written.
 VALID = [(X * scale).sin() + total + length * 100 for scale in (1, 2, 3) for total in range(3, 7) for length in range(3, 7)]
 
 

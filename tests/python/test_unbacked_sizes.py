@@ -223,7 +223,7 @@ def test_numbers_beyond_what_is_supposed():
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
 def test_what_is_often_not_as_supposed_is_supposed_no_more(backend):
-    """One call for which it does not hold runs as it was; after some, the function is captured again."""
+    """One call for which it does not hold runs uncaptured; after some, the function is captured again."""
     check(NUMBERS["prefix"], numbers(5, 100, 8), backend=backend)
     assert not minidynamo.debug.graph_breaks()
     check(NUMBERS["prefix"], numbers(100, 100, 100), backend=backend, graphs=None)

@@ -1,6 +1,6 @@
 """What users say about functions and files: allow_in_graph, assume_constant_result, disable, skip, and torch's marks.
 
-Whether a frame with a break is split or runs as it was makes no difference to what is tested here.
+Whether a frame with a break is split or runs uncaptured makes no difference to what is tested here.
 """
 
 import functools

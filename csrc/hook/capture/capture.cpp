@@ -71,7 +71,7 @@ Ref example_inputs(const Exit& exit) {
   return inputs;
 }
 
-// Calls the backend, one thread at a time: backends change state of the whole process. Null: the frame runs as it was,
+// Calls the backend, one thread at a time: backends change state of the whole process. Null: the frame runs uncaptured,
 // or a Python error is set.
 Ref compile(PyObject* config, PyObject* graph_module, PyObject* inputs, const std::string& name) {
   // What has waited is the program's error, not the backend's; and a backend may take minutes.
@@ -80,7 +80,7 @@ Ref compile(PyObject* config, PyObject* graph_module, PyObject* inputs, const st
   ModeScope nothing_else(kCaptureNothing);
   BackendTurn turn;
   const Turn taken = turn.take(capture_deadline(config));
-  // Under fullgraph the frame may not run as it was.
+  // Under fullgraph the frame may not run uncaptured.
   if (taken == Turn::Error || (taken == Turn::Never && !asks_for_fullgraph(config))) return nullptr;
   return Ref::steal(PyObject_CallMethod(config, "compile_graph", "OOs", graph_module, inputs, name.c_str()));
 }

@@ -1,4 +1,4 @@
-// What is told about captures: the record of graph breaks and of frames that ran as they were, the errors of fullgraph,
+// What is told about captures: the record of graph breaks and of frames that ran uncaptured, the errors of fullgraph,
 // the log. Texts are made in Python (minidynamo/_breaks.py).
 #pragma once
 #include "cache/code_cache.h"
@@ -19,13 +19,13 @@ void raise_recompile(CodeCache& cache, PyObject* config, const FrameView& view, 
 void report_graph_break(PyCodeObject* code, PyObject* config, const Break& why);
 // After that: the rest of a loop runs uncaptured.
 void report_loop(PyCodeObject* code, PyObject* config, const Break& why);
-// The frame runs as it was, now and at later calls that no entry fits.
+// The frame runs uncaptured, now and at later calls that no entry fits.
 Uncaptured report_uncaptured(PyCodeObject* code, PyObject* config, const Break& why);
 // Where a break is an error: recorded and logged, no more.
 Uncaptured report_forbidden(PyCodeObject* code, PyObject* config, const Break& why);
 // A wrapper of the function captures it no more, since that does not pay.
 void report_stopped(PyCodeObject* code, PyObject* config, const Break& why);
-// The frame runs as it was this time.
+// The frame runs uncaptured this time.
 void report_passing(PyCodeObject* code, PyObject* config, const Break& why);
 // A frame that an earlier report says to leave alone. Sets Unsupported under fullgraph. The first frame beyond the
 // recompile limit is said to the user, with the guards that refused it.

@@ -33,7 +33,7 @@ struct FrameBreak : Break {
   bool has_unbacked_numbers = false;  // that only the run of the graph knows
 };
 
-// Null: the frame has to run as it was. `why` says why the trace ended before the frame did; it is set for traces that
+// Null: the frame has to run uncaptured. `why` says why the trace ended before the frame did; it is set for traces that
 // are cut short too (then `exit.plan.end` is there). A trace that meets something that cannot be captured is thrown
 // away and made again, to end before that.
 std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& view, TraceRequest request,

@@ -16,8 +16,8 @@ bool find_cached(CodeCache* cache, const FrameView& view, PyObject* config, Foun
 // How a frame runs.
 enum class FrameAnswer : uint8_t {
   Entry,  // one that fits it
-  Plain,  // it runs as it was
-  Apart,  // it runs as it was, and nothing that it calls is captured: a mode is active that a capture would disturb
+  Plain,  // it runs uncaptured
+  Apart,  // it runs uncaptured, and nothing that it calls is captured: a mode is active that a capture would disturb
   Raise,  // a Python error is set
   Throw,  // a Python error is set: the frame runs uncaptured and raises the error at its first instruction
 };

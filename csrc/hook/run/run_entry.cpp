@@ -76,7 +76,7 @@ Handed take_arguments(const CacheEntry& entry, PyObject* const* slots) {
 }
 
 // The variables of a resume function's frame that the program may have deleted when its captured part is over: nothing
-// but the residual code is to hold them then. A graph that fails leaves them to the frame, which runs as it was.
+// but the residual code is to hold them then. A graph that fails leaves them to the frame, which runs uncaptured.
 class LocalsToRelease {
  public:
   LocalsToRelease(const CacheEntry& entry, std::vector<Ref>* locals) : entry_(entry), locals_(locals) {}
@@ -181,7 +181,7 @@ class StateBefore {
 };
 
 // True if the current Python error comes out of the compiled function, and the graph, run as it is, raises too: the
-// program's own error then, which it may handle. It is cleared, so that the frame can run as it was. Nothing has
+// program's own error then, which it may handle. It is cleared, so that the frame can run uncaptured. Nothing has
 // happened yet: effects come after the graph, and what it wrote to is put back. `before`: null if the graph changes
 // nothing.
 bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const StateBefore* before) {
@@ -217,7 +217,7 @@ bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const StateBefore*
 
 enum class RunEnd : uint8_t {
   Captured,  // the result is the frame's
-  Plain,     // the frame is to run as it was
+  Plain,     // the frame is to run uncaptured
   Throw      // the same, with the current Python error raised at its start
 };
 

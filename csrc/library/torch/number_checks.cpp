@@ -17,7 +17,7 @@ constexpr const char* kOwnWords =
     "enhancement "
     "request to PyTorch.)";
 
-// The graph checks what is not known, and raises the program's own error: it fails, and the frame runs as it was, where
+// The graph checks what is not known, and raises the program's own error: it fails, and the frame runs uncaptured, where
 // the graph changes nothing; or it says what the program says.
 Ref check_truth(Tracer& tracer, SizeCondition condition, PyObject* message) {
   TraceSizes& trace = tracer.symbols.trace();

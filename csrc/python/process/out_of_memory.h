@@ -1,5 +1,5 @@
 // Memory that cannot be had. It ends a capture, never a process, and never changes what a program does: a frame whose
-// capture met it runs as it was, and is captured at a later call.
+// capture met it runs uncaptured, and is captured at a later call.
 //
 // Within C++ it is std::bad_alloc, whoever was refused: `new`, or CPython for an object that is made here (Ref::made in
 // python/ref.h). Towards CPython it is MemoryError: each function that CPython calls is an `entry<...>`, which turns

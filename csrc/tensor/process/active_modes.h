@@ -2,7 +2,7 @@
 // function that is called.
 //
 // While one is active nothing is captured, and no entry fits: it would see the operations of the trace, on tensors
-// without data, and those of a compiled graph in place of the program's. The function runs as it was.
+// without data, and those of a compiled graph in place of the program's. The function runs uncaptured.
 #pragma once
 
 namespace minidynamo {

@@ -3,7 +3,7 @@
 //
 // What the program asks of one that is not known ends the trace there, with the number computed by the graph. Where one
 // answer is an error, or rare, the graph checks that it is not so (aten._assert_scalar), and fails otherwise: then the
-// frame runs as it was, so such a graph may change nothing (Assumption::Kind::PureGraph).
+// frame runs uncaptured, so such a graph may change nothing (Assumption::Kind::PureGraph).
 #pragma once
 #include <cstdint>
 #include <map>

@@ -145,7 +145,7 @@ struct Storages {
 // wrong, the frame is traced again without it.
 struct Assumption {
   enum class Kind : uint8_t {
-    PureGraph,      // the graph changes nothing: where it raises, the frame can run as it was
+    PureGraph,      // the graph changes nothing: where it raises, the frame can run uncaptured
     StaysInside,    // `object`, a fake, does not leave the trace
     Unwritten,      // the graph writes to nothing that shares its memory with `object`, a fake
     Private,        // nor does anything that shares its memory leave the trace

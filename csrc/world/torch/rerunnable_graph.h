@@ -1,4 +1,4 @@
-// True if a graph may be run a second time where it has raised: then the frame runs as it was, and raises the program's
+// True if a graph may be run a second time where it has raised: then the frame runs uncaptured, and raises the program's
 // own error (trace/checks.h).
 #pragma once
 #include "tensor/values/saved_inputs.h"
