@@ -72,7 +72,7 @@ def scenarios(only: set[str]) -> Iterator[tuple[str, Scenario]]:
     import torch
 
     import minidynamo
-    from minidynamo import _global_capture
+    from minidynamo._api import global_capture
 
     minidynamo.config.stop_where_slower = False
     x = torch.ones(3)
@@ -107,11 +107,11 @@ def scenarios(only: set[str]) -> Iterator[tuple[str, Scenario]]:
     if "break" in only:
         yield "break", _captured(broken, x)
     if "plain call" in only:
-        _global_capture.start("eager")
+        global_capture.start("eager")
         for _ in range(100):
             plain(1)
         yield "plain call", (lambda: _repeat(plain, 1), CALLS)
-        _global_capture.stop()
+        global_capture.stop()
 
 
 NAMES = ("capture bert", "capture gpt2", "capture llama", "hit bert", "hit gpt2", "hit llama", "hit", "break", "plain call")

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol, TypedDict
 import torch
 
 class _Config(Protocol):
-    """What the pipeline reads from a capture configuration (`minidynamo._capture.CaptureConfig`)."""
+    """What the pipeline reads from a capture configuration (`minidynamo._capture.capture_config.CaptureConfig`)."""
 
     @property
     def fullgraph(self) -> bool: ...

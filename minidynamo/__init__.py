@@ -18,16 +18,13 @@ import torch  # noqa: E402  # the interpreter is checked first: its error is the
 
 _requirements.check(torch.__version__, _built_for.TORCH)
 
-from minidynamo import _global_capture, config, debug  # noqa: E402, F401  # global capture follows config.stress
-from minidynamo._api import compile, compile_in_place, disable, is_compiling, optimize, reset, stats  # noqa: E402
-from minidynamo._artifacts import load_artifacts, save_artifacts  # noqa: E402
-from minidynamo._background import wait_for_compiled  # noqa: E402
-from minidynamo._control import error_on_graph_break, run  # noqa: E402
-from minidynamo._explain import Explanation, explain  # noqa: E402
-from minidynamo._module import OptimizedModule  # noqa: E402
-from minidynamo._report import Report, report  # noqa: E402
-from minidynamo._repro import Reproduction, repro  # noqa: E402
-from minidynamo._rules import (  # noqa: E402
+from minidynamo import config, debug  # noqa: E402
+from minidynamo._api import global_capture  # noqa: E402, F401  # global capture follows config.stress
+from minidynamo._api.control import error_on_graph_break, run  # noqa: E402
+from minidynamo._api.explain import Explanation, explain  # noqa: E402
+from minidynamo._api.module import OptimizedModule  # noqa: E402
+from minidynamo._api.optimize import compile, compile_in_place, disable, is_compiling, optimize, reset, stats  # noqa: E402
+from minidynamo._api.rules import (  # noqa: E402
     allow_in_graph,
     assume_constant_result,
     disallow_in_graph,
@@ -37,6 +34,10 @@ from minidynamo._rules import (  # noqa: E402
     substitute_in_graph,
     unskip,
 )
+from minidynamo._artifacts import load_artifacts, save_artifacts  # noqa: E402
+from minidynamo._background import wait_for_compiled  # noqa: E402
+from minidynamo._report import Report, report  # noqa: E402
+from minidynamo._repro import Reproduction, repro  # noqa: E402
 from minidynamo._verify import Verification, verify  # noqa: E402
 from minidynamo.backends import list_backends, register_backend  # noqa: E402
 from minidynamo.exceptions import (  # noqa: E402

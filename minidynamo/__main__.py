@@ -15,15 +15,17 @@ from collections.abc import Sequence
 
 import torch
 
-from minidynamo import _C, __version__, _break_pages, _built_for, _environment, _global_capture, _script, config, list_backends, report
+from minidynamo import _C, __version__, _built_for, config, list_backends, report
+from minidynamo._api import environment, global_capture, script
 from minidynamo._artifacts import folder
-from minidynamo._breaks import break_reasons
+from minidynamo._records import break_pages
+from minidynamo._records.breaks import break_reasons
 from minidynamo.exceptions import InvalidBackend
 
 
 def info() -> str:
     """What `python -m minidynamo info` prints. Settings that are not as after an import without environment are marked by a star."""
-    whole_program = _global_capture.active_backend()
+    whole_program = global_capture.active_backend()
     lines = [
         f"minidynamo {__version__} in {os.path.dirname(__file__)}",
         f"torch {torch.__version__}, built for {_built_for.TORCH}",
@@ -37,8 +39,8 @@ def info() -> str:
         default = config.DEFAULTS[name]
         lines.append(f"  {name} = {_plain(value)}" + ("" if value == default else f"  * default: {_plain(default)}"))
     lines.append("environment:")
-    found = _environment.seen()
-    lines += [f"  {name}={value}  ({_environment.VARIABLES.get(name, 'not read by the package')})" for name, value in found.items()] or [
+    found = environment.seen()
+    lines += [f"  {name}={value}  ({environment.VARIABLES.get(name, 'not read by the package')})" for name, value in found.items()] or [
         "  no variable of minidynamo's"
     ]
     return "\n".join(lines)
@@ -67,11 +69,11 @@ def breaks(name: str | None) -> str:
     Raises LookupError with a sentence where no reason has that name.
     """
     if name is None:
-        return _break_pages.listing() + "\n\npython -m minidynamo breaks NAME prints the page of one, with an example."
+        return break_pages.listing() + "\n\npython -m minidynamo breaks NAME prints the page of one, with an example."
     for reason in break_reasons():
         if reason.code == name:
-            return _break_pages.page(reason)
-    nearest = _break_pages.nearest(name)
+            return break_pages.page(reason)
+    nearest = break_pages.nearest(name)
     advice = f"did you mean {', '.join(nearest)}?" if nearest else "`python -m minidynamo breaks` lists all."
     raise LookupError(f"no reason for a graph break is called {name!r}: {advice}")
 
@@ -100,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     match parsed.command:
         case "run" | "explain" | "report":
             try:
-                status = _script.run_script(parsed.script, parsed.arguments, parsed.backend)
+                status = script.run_script(parsed.script, parsed.arguments, parsed.backend)
             except (FileNotFoundError, InvalidBackend) as wrong:
                 parser.error(str(wrong))
             _tell(parsed.command, getattr(parsed, "html", None))

@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from minidynamo import _environment
+from minidynamo._api import environment
 
 _MOST = 2**63 - 1  # of any number: the native part's integers
 LOG_TOPICS: Mapping[str, str] = {
@@ -209,7 +209,7 @@ def _log_topics(value: object) -> frozenset[str]:
     unknown = sorted(value - set(LOG_TOPICS))
     if unknown:
         known = (*LOG_TOPICS, *LOG_LEVELS)
-        guesses = ", ".join(topic + _environment.nearest(topic, known) for topic in unknown)
+        guesses = ", ".join(topic + environment.nearest(topic, known) for topic in unknown)
         raise ValueError(f"has unknown topics {guesses}; known are {', '.join(known)}")
     return frozenset(value)
 
@@ -337,7 +337,7 @@ def _checked(name: str, value: object) -> Any:
 
 def _about(name: str) -> str:
     if name not in TORCH_NAMES:
-        return _environment.nearest(name, _CHECKS)
+        return environment.nearest(name, _CHECKS)
     ours = TORCH_NAMES[name]
     return f": torch's setting of that name is called {ours} here" if ours else ", which is one of torch's that needs no setting here"
 
@@ -387,19 +387,19 @@ sys.modules[__name__].__class__ = _Settings
 DEFAULTS: dict[str, Any] = to_dict()
 """What the settings are without environment variables."""
 
-_environment.warn_of_unknown()
+environment.warn_of_unknown()
 disabled = any(os.environ.get(name, "") == "1" for name in ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"))
 if os.environ.get("MINIDYNAMO_LOGS") == "help":
     print(_logs_help(), file=sys.stderr)
 else:
-    logs = _environment.read_list("MINIDYNAMO_LOGS", _log_topics)
-skip = _environment.read_list("MINIDYNAMO_SKIP", _skip_list)
-regions = _environment.read("MINIDYNAMO_REGIONS", _switch, True)
-artifacts = _environment.read("MINIDYNAMO_ARTIFACTS", _switch, True)
-artifact_folder = _environment.read("MINIDYNAMO_ARTIFACT_FOLDER", _folder, "")
-compile_in_background = _environment.read("MINIDYNAMO_COMPILE_IN_BACKGROUND", _switch, False)
-repro = _environment.read("MINIDYNAMO_REPRO", _folder, "")
-verify = _environment.read("MINIDYNAMO_VERIFY", _switch, False)
-stress_breaks = _environment.read("MINIDYNAMO_STRESS_BREAKS", _count_in, 0)
-stress_seed = _environment.read("MINIDYNAMO_STRESS_SEED", _count_in, 0)
-mirror = _environment.read("MINIDYNAMO_MIRROR", _count_in, 0) > 0
+    logs = environment.read_list("MINIDYNAMO_LOGS", _log_topics)
+skip = environment.read_list("MINIDYNAMO_SKIP", _skip_list)
+regions = environment.read("MINIDYNAMO_REGIONS", _switch, True)
+artifacts = environment.read("MINIDYNAMO_ARTIFACTS", _switch, True)
+artifact_folder = environment.read("MINIDYNAMO_ARTIFACT_FOLDER", _folder, "")
+compile_in_background = environment.read("MINIDYNAMO_COMPILE_IN_BACKGROUND", _switch, False)
+repro = environment.read("MINIDYNAMO_REPRO", _folder, "")
+verify = environment.read("MINIDYNAMO_VERIFY", _switch, False)
+stress_breaks = environment.read("MINIDYNAMO_STRESS_BREAKS", _count_in, 0)
+stress_seed = environment.read("MINIDYNAMO_STRESS_SEED", _count_in, 0)
+mirror = environment.read("MINIDYNAMO_MIRROR", _count_in, 0) > 0

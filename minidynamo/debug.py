@@ -11,10 +11,12 @@ from typing import Any
 
 import torch
 
-from minidynamo import _C, _graph_source, _timeline, config
-from minidynamo._breaks import BreakReason, Uncaptured, break_reasons, record_of
-from minidynamo._captures import Capture, captures
-from minidynamo._module import OptimizedModule
+from minidynamo import _C, config
+from minidynamo._api.module import OptimizedModule
+from minidynamo._capture import graph_source
+from minidynamo._records import timeline
+from minidynamo._records.breaks import BreakReason, Uncaptured, break_reasons, record_of
+from minidynamo._records.captures import Capture, captures
 
 __all__ = [
     "BreakReason",
@@ -60,7 +62,7 @@ class CacheEntry:
 
     def __str__(self) -> str:
         guards = "\n".join(f"    {guard}" for guard in self.guards)
-        graph = "    (no tensor operation)" if self.graph_module is None else _indented(_graph_source.graph_text(self.graph_module))
+        graph = "    (no tensor operation)" if self.graph_module is None else _indented(graph_source.graph_text(self.graph_module))
         return (
             f"entry {self.id} of {self.code.co_name}, {self.hits} hits\n  guards:\n{guards}\n  graph:\n{graph}\n"
             f"  residual code:\n{_indented(self.source)}"
@@ -97,7 +99,7 @@ def graph_breaks() -> list[Uncaptured]:
 
 def write_timeline(path: str | os.PathLike[str]) -> None:
     """Writes the captures since the last reset, with their phases, as a Chrome trace: a JSON file that Perfetto (ui.perfetto.dev) shows."""
-    _timeline.write(path, captures())
+    timeline.write(path, captures())
 
 
 def mirror_differences() -> list[str]:

@@ -3,7 +3,7 @@
 
     python scripts/make_docs.py
 
-docs/graph_breaks.md comes from the table of break reasons and their examples (minidynamo/_break_pages.py), docs/coverage.md
+docs/graph_breaks.md comes from the table of break reasons and their examples (minidynamo/_records/break_pages.py), docs/coverage.md
 from the cases of tests/python/test_coverage.py, which are run for it.
 tests/python/test_break_reports.py and test_coverage.py compare the committed pages with what this makes.
 """
@@ -11,7 +11,8 @@ tests/python/test_break_reports.py and test_coverage.py compare the committed pa
 import pathlib
 import sys
 
-from minidynamo import _break_pages, debug
+from minidynamo import debug
+from minidynamo._records import break_pages
 
 ROOT = pathlib.Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "graph_breaks.md"
@@ -77,7 +78,7 @@ that the exception comes without minidynamo too, `not_compared` why the two resu
 
 def page() -> str:
     """The text of docs/graph_breaks.md."""
-    return "\n".join([HEAD, *map(_break_pages.section, debug.break_reasons())])
+    return "\n".join([HEAD, *map(break_pages.section, debug.break_reasons())])
 
 
 if __name__ == "__main__":

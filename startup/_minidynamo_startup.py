@@ -30,7 +30,7 @@ def begin():
     """Starts global capture in this process."""
     try:
         from minidynamo import config
-        from minidynamo._global_capture import start_for_program
+        from minidynamo._api.global_capture import start_for_program
 
         if is_switched_on("MINIDYNAMO_STRESS"):
             config.stress = True

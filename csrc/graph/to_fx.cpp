@@ -364,7 +364,7 @@ Ref Exporter::module_of(const std::string& name) {
     }
     break;
   }
-  Ref module_class = import_attribute("minidynamo._graph_source", "CapturedGraphModule");
+  Ref module_class = import_attribute("minidynamo._capture.graph_source", "CapturedGraphModule");
   Ref class_name = module_class ? text("GraphModule") : Ref();
   if (!class_name) return nullptr;
   Ref module = call(module_class.get(), {attributes_.get(), fx_graph_.get(), class_name.get()});

@@ -1,5 +1,5 @@
 // Guards that the user does not want checked: before the guards of a trace are finished, all of them are offered, and
-// those that are not wanted are dropped (minidynamo/_guard_filter.py puts them into torch's terms).
+// those that are not wanted are dropped (minidynamo/_capture/guard_filter.py puts them into torch's terms).
 //
 // What would make a check unsafe is kept: the type of what another guard or a value of the call is fetched through,
 // that an input of the graph is a tensor, and what relates objects to each other (identities, shared memory, sizes).

@@ -1,4 +1,4 @@
-// Settings of a configuration (minidynamo/_capture.py).
+// Settings of a configuration (minidynamo/_capture/capture_config.py).
 #pragma once
 #include "python/ref.h"
 

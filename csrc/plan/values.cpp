@@ -284,7 +284,7 @@ ValueId ValuePlanner::new_wrapper(PyObject* wrapper) {
   const MadeWrapper made = *made_wrapper(wrapper);
   const Ref attributes = attributes_of_wrapper(wrapper);
   keep_alive_.push_back(attributes);
-  return call("minidynamo._wrappers.make_wrapper"_imported,
+  return call("minidynamo._runtime.wrappers.make_wrapper"_imported,
               {as_object(Py_TYPE(wrapper)), made.arguments, made.keywords, attributes.get()});
 }
 

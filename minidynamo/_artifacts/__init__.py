@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 import torch
 
-from minidynamo import _logging, config
+from minidynamo import config
 from minidynamo._artifacts import folder, generated_module, runtime
 from minidynamo._artifacts.generated_module import NotKept
 from minidynamo._artifacts.key import key
 from minidynamo._artifacts.record import Recorder
 from minidynamo._artifacts.runtime import Boxed
+from minidynamo._records import log_records
 
 CompilePart = Callable[..., Any]
 Compile = Callable[[Callable[[CompilePart], CompilePart], Callable[[Any], None]], Boxed]
@@ -70,7 +71,7 @@ def load_or_compile(
     if found is not None:
         _used.add(name)
         _counts["loaded"] += 1
-        _logging.emit("artifacts", f"{name} is loaded")
+        log_records.emit("artifacts", f"{name} is loaded")
         return Compiled(found)
     storages = {x.untyped_storage()._cdata for x in example_inputs}
     recorder = Recorder(len(storages) < len(example_inputs), lambda entry, libraries: _write(name, entry, libraries), _not_kept, when_built)
@@ -136,7 +137,7 @@ _warned: set[str] = set()
 def _warn_once(text: str) -> None:
     if text not in _warned:
         _warned.add(text)
-        _logging.warn(text)
+        log_records.warn(text)
 
 
 def _library(digest: str) -> Any:
@@ -151,7 +152,7 @@ def _write(name: str, entry: dict[str, Any], libraries: dict[str, bytes]) -> Non
     else:
         _used.add(name)
         _counts["written"] += 1
-        _logging.emit("artifacts", f"{name} is written")
+        log_records.emit("artifacts", f"{name} is written")
 
 
 def save_artifacts(path: str | os.PathLike[str]) -> int:
@@ -207,4 +208,4 @@ def load_artifacts(path: str | os.PathLike[str]) -> int:
 
 def _not_kept(reason: str) -> None:
     _counts["not_kept"] += 1
-    _logging.emit("artifacts", f"a compiled graph is not kept: {reason}")
+    log_records.emit("artifacts", f"a compiled graph is not kept: {reason}")

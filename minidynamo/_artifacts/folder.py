@@ -18,7 +18,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from minidynamo import _logging, config
+from minidynamo import config
+from minidynamo._records import log_records
 
 _MAGIC = b"minidynamo artifact\n"
 _DIGEST_LENGTH = 32
@@ -239,7 +240,7 @@ def _remove_least_used(folder: str, keep: str) -> None:
             if not users[library]:
                 _remove(library)
                 total -= sizes.get(library, 0)
-    _logging.emit("artifacts", f"{folder} was over its limit; {total} bytes are left, after {time.time() - started:.2f} s")
+    log_records.emit("artifacts", f"{folder} was over its limit; {total} bytes are left, after {time.time() - started:.2f} s")
 
 
 def libraries_of(entry: Any) -> list[str]:

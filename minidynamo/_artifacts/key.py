@@ -19,7 +19,7 @@ from typing import Any, cast
 import torch
 
 from minidynamo._artifacts.generated_module import NotKept
-from minidynamo._tracing_context import is_static
+from minidynamo._capture.tracing_context import is_static
 
 FORM = 1
 """The number of the form of entries and keys. It grows with each change of what is written to, or read from, the disk."""

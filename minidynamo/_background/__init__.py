@@ -11,13 +11,14 @@ from typing import Any
 
 import torch
 
-from minidynamo import _C, _artifacts, _logging
+from minidynamo import _C, _artifacts
 from minidynamo._artifacts import folder
 from minidynamo._artifacts.generated_module import NotKept
 from minidynamo._background import parcel
 from minidynamo._background.pool import Job, Pool
-from minidynamo._pieces import CompiledSteps, Program
-from minidynamo._undisturbed import undisturbed
+from minidynamo._records import log_records
+from minidynamo.backends._pieces import CompiledSteps, Program
+from minidynamo.backends._undisturbed import undisturbed
 
 CompileHere = Callable[[Sequence[Any]], Callable[..., Any]]
 
@@ -53,7 +54,7 @@ def compiled_later(
         else:
             CompiledSteps(program, example_inputs, send)
     except (NotKept, parcel.CannotBeSent) as reason:
-        _logging.emit("artifacts", f"a graph is compiled before its first call, not in the background: {reason}")
+        log_records.emit("artifacts", f"a graph is compiled before its first call, not in the background: {reason}")
         return None
     return _switching(jobs, run_uncompiled, compile_here) if jobs else None
 
@@ -78,14 +79,14 @@ def _switching(jobs: list[Job], run_uncompiled: Callable[..., Any], compile_here
                 if job.error:
                     raise _CannotBeCompiled(job.error)
                 if job.hindrance:
-                    _logging.emit("artifacts", f"a graph is compiled by this call, not in the background: {job.hindrance}")
+                    log_records.emit("artifacts", f"a graph is compiled by this call, not in the background: {job.hindrance}")
             with undisturbed():
                 run = _C.call_disabled(compile_here, (inputs,), {})
             waits = False
         except Exception as error:
             waits = False
             text = str(error) if isinstance(error, _CannotBeCompiled) else f"{type(error).__name__}: {error}"
-            _logging.warn(f"a graph could not be compiled in the background, and runs uncompiled: {text}")
+            log_records.warn(f"a graph could not be compiled in the background, and runs uncompiled: {text}")
         finally:
             one_switches.release()
 

@@ -20,7 +20,7 @@ import torch
 from minidynamo import config
 from minidynamo._artifacts import folder
 from minidynamo._artifacts.key import COMPILERS_SETTINGS, changed_settings, key
-from minidynamo._pieces import with_history
+from minidynamo.backends._pieces import with_history
 
 
 class CannotBeSent(Exception):

@@ -5,8 +5,8 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from minidynamo._breaks import ADVICE_BY_GUARD, in_terms_of_program, reason_for
-from minidynamo._captures import Capture
+from minidynamo._records.breaks import ADVICE_BY_GUARD, in_terms_of_program, reason_for
+from minidynamo._records.captures import Capture
 from minidynamo._report.facts import FunctionFacts
 
 Key = TypeVar("Key")

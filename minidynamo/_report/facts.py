@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from minidynamo import _C, _graph_source
-from minidynamo._breaks import Uncaptured, counted, record_of
-from minidynamo._captures import Capture, captures
-from minidynamo._failed_graph import entries as stack_entries
-from minidynamo._guard_groups import GuardGroup, cause_of, grouped
+from minidynamo import _C
+from minidynamo._capture import graph_source
+from minidynamo._capture.failed_graph import entries as stack_entries
+from minidynamo._capture.guard_groups import GuardGroup, cause_of, grouped
+from minidynamo._records.breaks import Uncaptured, counted, record_of
+from minidynamo._records.captures import Capture, captures
 
 if TYPE_CHECKING:
     from minidynamo._C import Calls
@@ -210,7 +211,7 @@ def _entry(entry: _C.CacheEntry, function: str, code: types.CodeType) -> EntryFa
         guards=tuple(grouped(entry.guards)),
         guard_seconds=entry.guard_seconds,
         steps=() if graph is None else tuple(_steps(graph, code)),
-        graph="" if graph is None else _graph_source.graph_text(graph),
+        graph="" if graph is None else graph_source.graph_text(graph),
         source=entry.source,
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from minidynamo._captures import Capture
+from minidynamo._records.captures import Capture
 from minidynamo._report.facts import EntryFacts, FunctionFacts, guards_by_line
 from minidynamo._report.text import totals
 
@@ -78,7 +78,7 @@ def source_rows(facts: FunctionFacts) -> list[SourceRow]:
 
 def _places(record: Any) -> list[tuple[str, int]]:
     """The frames that led to a break, outermost first, and the place itself."""
-    from minidynamo._failed_graph import entries
+    from minidynamo._capture.failed_graph import entries
 
     return [*((file, line) for file, line, _ in entries(record.user_stack)), (record.filename, record.line)]
 

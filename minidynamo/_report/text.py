@@ -3,7 +3,7 @@
 import textwrap
 from typing import TYPE_CHECKING
 
-from minidynamo._breaks import in_terms_of_program
+from minidynamo._records.breaks import in_terms_of_program
 
 if TYPE_CHECKING:
     from minidynamo._report import Report

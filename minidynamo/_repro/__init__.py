@@ -8,8 +8,10 @@ from typing import Any
 
 import torch
 
-from minidynamo import _C, _api, _logging, config, debug
-from minidynamo._capture import CaptureConfig
+from minidynamo import _C, config, debug
+from minidynamo._api import optimize
+from minidynamo._capture.capture_config import CaptureConfig
+from minidynamo._records import log_records
 from minidynamo._repro.source import Header
 from minidynamo._repro.writing import Writing
 from minidynamo._verify import _target_of
@@ -69,7 +71,7 @@ def repro(
         writing = Writing(settings, pathlib.Path(folder), data)
         anew = settings.with_backend(writing)
         aside = _C.StateAside(anew)
-        captured = _api.wrap(target, anew)
+        captured = optimize.wrap(target, anew)
         try:
             captured(*args, **kwargs)
         except Exception as error:
@@ -118,7 +120,7 @@ def write_found(settings: CaptureConfig, graph_module: torch.fx.GraphModule, inp
     except Exception as error:
         if not _has_complained:
             _has_complained = True
-            _logging.warn(f"minidynamo.config.repro: no file is written: {type(error).__name__}: {error}")
+            log_records.warn(f"minidynamo.config.repro: no file is written: {type(error).__name__}: {error}")
         return ""
     reproduction = _reproduction(writing)
     return f"minidynamo.repro: {', '.join(reproduction.paths)}" if reproduction.paths else f"minidynamo.repro: {reproduction}"

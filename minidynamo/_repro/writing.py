@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from minidynamo import _C
-from minidynamo._capture import CaptureConfig
+from minidynamo._capture.capture_config import CaptureConfig
 from minidynamo._repro.inputs import NotWritable, copied_inputs
 from minidynamo._repro.minimise import Fails, differs, minimise, raises_alike
 from minidynamo._repro.source import Header, file_text

@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 import torch
 
-from minidynamo import _C, _api, debug
-from minidynamo._capture import CaptureConfig, capture_config
-from minidynamo._module import OptimizedModule
+from minidynamo import _C, debug
+from minidynamo._api import optimize
+from minidynamo._api.module import OptimizedModule
+from minidynamo._capture.capture_config import CaptureConfig, capture_config
 from minidynamo._verify.comparison import Difference, Tolerance, differences
 from minidynamo._verify.graphs import GraphDifference, checked, gradients, random_state
 from minidynamo._verify.photo import Photo
@@ -111,7 +112,7 @@ def verify(
     """
     target, settings = _target_of(fn, backend)
     is_captured = backend is None and isinstance(fn, (OptimizedModule, _C.OptimizedFunction))
-    captured = fn if is_captured else _api.wrap(target, settings)
+    captured = fn if is_captured else optimize.wrap(target, settings)
     tolerance = _tolerance(settings, rtol, atol)
 
     @functools.wraps(target if hasattr(target, "__name__") else type(target))
@@ -146,10 +147,10 @@ def _target_of(fn: Any, backend: str | Callable[..., Any] | None) -> tuple[Any, 
     if not callable(fn):
         raise InvalidOptimizeTarget(f"verify needs a function, method or module, got {type(fn).__name__}")
     own = fn._capture_config if isinstance(fn, OptimizedModule) else getattr(fn, "config", None)
-    settings = own if isinstance(own, CaptureConfig) else capture_config(backend or _api.default_backend())
+    settings = own if isinstance(own, CaptureConfig) else capture_config(backend or optimize.default_backend())
     if backend is not None:
         settings = settings.with_backend(backend)
-    return (fn._orig_mod if isinstance(fn, OptimizedModule) else _api._innermost(fn)), settings
+    return (fn._orig_mod if isinstance(fn, OptimizedModule) else optimize._innermost(fn)), settings
 
 
 def _tolerance(settings: CaptureConfig, rtol: float | None, atol: float | None) -> Tolerance:
@@ -197,7 +198,7 @@ class _Call:
         aside = _C.StateAside(anew)
         try:
             with _eager_random_numbers() as can_differ:
-                fresh = self._photo_after(_api.wrap(self._target, anew))
+                fresh = self._photo_after(optimize.wrap(self._target, anew))
         finally:
             aside.end()
         if wrong or isinstance(self._error, BackendCompilerFailed):

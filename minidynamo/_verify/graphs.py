@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from minidynamo import _failed_graph
+from minidynamo._capture import failed_graph
 from minidynamo._verify.atoms import is_program_file
 from minidynamo._verify.comparison import Difference, Tolerance, differences
 from minidynamo._verify.photo import Photo
@@ -137,7 +137,7 @@ def compare(
         named |= {f"gradient of input {index}": part for index, part in enumerate(given)}
         return result, Photo(named | roots)
 
-    _, expected = run(lambda *values: _failed_graph.run(graph_module, values))
+    _, expected = run(lambda *values: failed_graph.run(graph_module, values))
     before.put_back()
     result, actual = run(compiled)
     return result, next(differences(expected, actual, before, tolerance), None)
@@ -201,6 +201,6 @@ def until(graph_module: torch.fx.GraphModule, last: int) -> torch.fx.GraphModule
 def place_of(node: torch.fx.Node | None) -> tuple[str, int, str] | None:
     """The line of the program that an operator comes from; where libraries alone have part in it, the innermost."""
     stack = node.meta.get("stack_trace") if node is not None else None
-    lines = _failed_graph.entries(stack or "")
+    lines = failed_graph.entries(stack or "")
     own = [line for line in lines if is_program_file(line[0])]
     return (own or lines)[-1] if lines else None

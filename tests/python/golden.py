@@ -17,7 +17,8 @@ import differential
 import torch
 
 import minidynamo
-from minidynamo import _C, _graph_source, debug
+from minidynamo import _C, debug
+from minidynamo._capture import graph_source
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
 
@@ -61,7 +62,7 @@ def _parts(captured: Any) -> Iterator[str]:
         for index, entry in enumerate(reversed(debug.cache_entries(code))):
             of = f"entry {index} of {code.co_qualname}" + (f", resume function {numbers[code]}" if numbers[code] else "")
             yield _titled(f"{of}: guards", "\n".join(guard for guard in entry.guards if _TORCH_STATE not in guard))
-            graph = "none" if entry.graph_module is None else _graph_source.graph_text(entry.graph_module).strip()
+            graph = "none" if entry.graph_module is None else graph_source.graph_text(entry.graph_module).strip()
             yield _titled(f"{of}: graph", graph)
             yield _titled(f"{of}: residual code", entry.source.strip())
     for record in debug.graph_breaks() + debug.uncaptured():

@@ -16,7 +16,7 @@ from environments import run_python
 
 import minidynamo
 from minidynamo import _requirements
-from minidynamo._capture import capture_config
+from minidynamo._capture.capture_config import capture_config
 
 
 class Collector:

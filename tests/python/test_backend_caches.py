@@ -13,7 +13,7 @@ from environments import without_settings
 
 import minidynamo
 from minidynamo import backends
-from minidynamo._tracing_context import tracing_context
+from minidynamo._capture.tracing_context import tracing_context
 
 PACKAGE = pathlib.Path(str(importlib.util.find_spec("minidynamo").origin)).parents[1]  # type: ignore[union-attr]
 

@@ -24,7 +24,8 @@ import pytest
 import torch
 
 import minidynamo
-from minidynamo import _C, _breaks, debug
+from minidynamo import _C, debug
+from minidynamo._records import breaks
 
 ROOT = pathlib.Path(__file__).parents[2]
 X = torch.ones(3)
@@ -174,7 +175,7 @@ def test_a_split_frame_is_told_from_one_that_runs_as_it_was() -> None:
     for kind in ("graph-break", "uncaptured"):
         record = dataclasses.replace(report.breaks[0], kind=kind)
         values = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
-        told[kind] = _breaks.log_text(values), str(dataclasses.replace(report, breaks=(record,)))  # type: ignore[arg-type]
+        told[kind] = breaks.log_text(values), str(dataclasses.replace(report, breaks=(record,)))  # type: ignore[arg-type]
     assert all(" is split: " in text or ": graph break: " in text for text in told["graph-break"])
     assert all(" runs uncaptured: " in text for text in told["uncaptured"])
 
@@ -214,12 +215,12 @@ def test_caret_below_bytes_tabs_and_wide_characters() -> None:
     name = cached_source("<carets>", '\tx = f("é漢", y)\n    a = g(\n        1)\n')
     line = '\tx = f("é漢", y)'
     column = line.encode().index(b", y") + 2
-    assert _breaks.source_with_caret(name, 1, column, column + 1) == f'x = f("é漢", y)\n{" " * 13}^'
-    assert _breaks.source_with_caret(name, 2, 8, -1) == "a = g(\n    ^^"  # goes on in the next line
-    assert _breaks.source_with_caret(name, 2) == "a = g("
-    assert _breaks.source_with_caret(name, 2, 400, 401) == "a = g("
-    assert _breaks.source_with_caret(name, 9, 0, 1) == ""
-    assert _breaks.source_with_caret("/no/such/file.py", 1, 0, 1) == ""
+    assert breaks.source_with_caret(name, 1, column, column + 1) == f'x = f("é漢", y)\n{" " * 13}^'
+    assert breaks.source_with_caret(name, 2, 8, -1) == "a = g(\n    ^^"  # goes on in the next line
+    assert breaks.source_with_caret(name, 2) == "a = g("
+    assert breaks.source_with_caret(name, 2, 400, 401) == "a = g("
+    assert breaks.source_with_caret(name, 9, 0, 1) == ""
+    assert breaks.source_with_caret("/no/such/file.py", 1, 0, 1) == ""
 
 
 def test_expression_over_several_lines_is_marked_in_the_first() -> None:

@@ -503,7 +503,7 @@ def test_optimize_and_compile_take_the_same_settings() -> None:
     def names(function: Callable[..., Any]) -> set[str]:
         return {p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY} - {"backend"}
 
-    assert names(minidynamo.optimize) == names(minidynamo.compile) == set(minidynamo._api.Settings.__annotations__)
+    assert names(minidynamo.optimize) == names(minidynamo.compile) == set(minidynamo._api.optimize.Settings.__annotations__)
     assert names(torch.compile) <= names(minidynamo.compile)
 
 

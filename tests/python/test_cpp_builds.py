@@ -10,8 +10,9 @@ import pytest
 import torch
 
 import minidynamo
-from minidynamo import _cpp_builds, config
+from minidynamo import config
 from minidynamo._artifacts import folder
+from minidynamo.backends import _cpp_builds
 
 PROGRAM = """
 import torch, minidynamo

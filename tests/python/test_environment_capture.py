@@ -75,7 +75,7 @@ def test_program_is_captured(site: pathlib.Path) -> None:
 
 
 def test_the_backend_is_eager_unless_one_is_named(site: pathlib.Path) -> None:
-    program = PROGRAM + "from minidynamo._global_capture import active_backend\nprint(active_backend())\n"
+    program = PROGRAM + "from minidynamo._api.global_capture import active_backend\nprint(active_backend())\n"
     named = run(site, program, MINIDYNAMO="1", MINIDYNAMO_BACKEND="aot_eager")
     assert (named.stdout.splitlines()[1], named.stderr) == ("aot_eager", "")
     unnamed = run(site, program, MINIDYNAMO="1")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import jinja2
 import pytest
 
-from minidynamo._collector import few_collections
-from minidynamo._inductor_import import templates_parsed_when_used
+from minidynamo.backends._collector import few_collections
+from minidynamo.backends._inductor_import import templates_parsed_when_used
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import minidynamo
-from minidynamo._guard_filter import GuardFilterEntry
+from minidynamo._capture.guard_filter import GuardFilterEntry
 
 Filter = Callable[[Sequence[Any]], Sequence[bool]]
 FACTOR = 3

@@ -33,7 +33,7 @@ def reasons():
 GLOBALLY = (
     PRELUDE
     + """
-from minidynamo._global_capture import start
+from minidynamo._api.global_capture import start
 start("eager")
 """
 )

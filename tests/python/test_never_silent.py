@@ -12,7 +12,8 @@ import torch
 from environments import run_python
 
 import minidynamo
-from minidynamo import _environment, config
+from minidynamo import config
+from minidynamo._api import environment
 
 X = torch.ones(2)
 LIMIT = 2
@@ -128,24 +129,24 @@ ADVICE = {
 def test_advice_helps(kind: str, warnings: Callable[[], list[str]]) -> None:
     """The calls meet the limit; made as the advice says, they do not."""
     function, calls, better = ADVICE[kind]
-    from minidynamo import _breaks
+    from minidynamo._records import breaks
 
     call_all(minidynamo.optimize("eager")(function), calls)
     (text,) = warnings()
-    assert f"  * {_breaks.ADVICE_BY_GUARD[kind]}" in text, text
+    assert f"  * {breaks.ADVICE_BY_GUARD[kind]}" in text, text
     minidynamo.reset()
     call_all(minidynamo.optimize("eager")(function), better)
     assert warnings() == []
 
 
 def test_every_kind_of_guard_has_advice() -> None:
-    from minidynamo import _breaks
+    from minidynamo._records import breaks
 
     header = (pathlib.Path(__file__).parents[2] / "csrc" / "guard" / "source.h").read_text()
     (body,) = re.findall(r"enum class GuardKind : uint8_t \{(.*?)\};", header, re.DOTALL)
     kinds = set(re.findall(r"^\s*(\w+),?", re.sub("//.*", "", body), re.MULTILINE))
     assert len(kinds) > 10
-    assert kinds - {"DistinctTensors"} == set(_breaks.ADVICE_BY_GUARD) - {""}
+    assert kinds - {"DistinctTensors"} == set(breaks.ADVICE_BY_GUARD) - {""}
 
 
 # Functions that run uncaptured
@@ -196,17 +197,17 @@ def test_a_function_that_was_captured_and_no_more_is_named_once(warnings: Callab
 
 
 def test_a_frame_of_a_whole_program_that_was_captured_and_no_more_is_named_once(warnings: Callable[[], list[str]]) -> None:
-    from minidynamo import _global_capture
+    from minidynamo._api import global_capture
 
     def helper(x: torch.Tensor, depth: int) -> Any:
         return x * sys._getframe(depth).f_lineno if depth else x + 1
 
-    _global_capture.start("eager")
+    global_capture.start("eager")
     try:
         for depth in (0, 0, 1, 2):
             helper(X, depth)
     finally:
-        _global_capture.stop()
+        global_capture.stop()
     (text,) = warnings()
     assert "helper uncaptured from now on" in text
 
@@ -229,16 +230,16 @@ def test_what_the_user_asked_for_is_no_news(how: str, warnings: Callable[[], lis
 
 
 def test_frames_that_nobody_asked_for_are_the_logs(warnings: Callable[[], list[str]]) -> None:
-    from minidynamo import _global_capture
+    from minidynamo._api import global_capture
 
     def unknown(x: torch.Tensor, depth: int) -> Any:
         return x * sys._getframe(depth).f_lineno
 
-    _global_capture.start("eager")
+    global_capture.start("eager")
     try:
         unknown(X, 1)
     finally:
-        _global_capture.stop()
+        global_capture.stop()
     assert [record.reason for record in minidynamo.debug.uncaptured() if "unknown" in record.frame] == ["frame-introspection"]
     assert warnings() == []
 
@@ -287,7 +288,7 @@ def test_every_variable_that_the_code_reads_is_known() -> None:
         for first, second in read.findall(path.read_text())
     }
     assert {"MINIDYNAMO", "MINIDYNAMO_BACKEND", "MINIDYNAMO_LOGS", "MINIDYNAMO_VENV", "MINIDYNAMO_PYTHON"} <= {name for name, _ in found}
-    unknown = {pair for pair in found if pair[0] not in _environment.VARIABLES and pair[0] not in _environment.OF_DEVELOPERS}
+    unknown = {pair for pair in found if pair[0] not in environment.VARIABLES and pair[0] not in environment.OF_DEVELOPERS}
     assert unknown == set()
 
 

@@ -251,7 +251,7 @@ def test_module_prints_versions_settings_and_environment() -> None:
 
 def test_module_says_whose_hook_is_installed() -> None:
     code = """
-import minidynamo, minidynamo.__main__ as command, minidynamo._global_capture as capture
+import minidynamo, minidynamo.__main__ as command, minidynamo._api.global_capture as capture
 capture.start("eager")
 print(command.info())
 capture.stop()

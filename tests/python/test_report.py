@@ -15,7 +15,7 @@ import torch
 from environments import run_python, without_settings
 
 import minidynamo
-from minidynamo._guard_groups import grouped, kind_of
+from minidynamo._capture.guard_groups import grouped, kind_of
 
 PROGRAM = pathlib.Path(reported_program.__file__)
 

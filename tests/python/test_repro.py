@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import minidynamo
-from minidynamo._capture import capture_config
+from minidynamo._capture.capture_config import capture_config
 from minidynamo._repro import minimise
 from minidynamo._repro.source import Header
 from minidynamo._repro.writing import Writing

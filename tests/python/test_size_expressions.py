@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from test_dynamic_shapes import ARITHMETIC, OPERATORS
 
 import minidynamo
-from minidynamo._tracing_context import tracing_context
+from minidynamo._capture.tracing_context import tracing_context
 
 TRIES = 60
 

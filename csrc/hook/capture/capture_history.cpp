@@ -46,11 +46,11 @@ std::string text_of(PyObject* error) {
   return Py_TYPE(error)->tp_name;
 }
 
-// minidynamo._captures.<function>(record), if anybody follows captures while they are made.
+// minidynamo._records.captures.<function>(record), if anybody follows captures while they are made.
 void tell(PyObject* config, const char* function, const CaptureRecord& record) {
   ModeScope nothing_else(kCaptureNothing);
   if (!is_set(config, "follows_captures")) return;
-  Ref write = import_object((std::string("minidynamo._captures.") + function).c_str());
+  Ref write = import_object((std::string("minidynamo._records.captures.") + function).c_str());
   Ref facts = write ? to_dict(record) : Ref();
   if (facts) Ref::drop(PyObject_CallOneArg(write.get(), facts.get()));
   clear_error();

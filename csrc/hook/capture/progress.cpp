@@ -25,7 +25,7 @@ void Progress::look(const Tracer& tracer) {
   // Handlers of the log are the program's: they run as they are, and what they raise is dropped.
   const NativeScope native;
   const InterruptionsHeld meanwhile;
-  static constinit Imported say{"minidynamo._breaks.say_progress"};
+  static constinit Imported say{"minidynamo._records.breaks.say_progress"};
   if (say) {
     Ref done = Ref::steal(PyObject_CallFunction(say, "sdOisn", display_name(code_).c_str(), seconds,
                                                 at.code()->co_filename, at.line(), qualified_name(at.code()).c_str(),

@@ -72,9 +72,9 @@ Uncaptured record(PyCodeObject* code, const Break& why, Uncaptured::Kind kind) {
   return made;
 }
 
-// What minidynamo._breaks.<function> makes of a record.
+// What minidynamo._records.breaks.<function> makes of a record.
 Ref in_words(const char* function, const Uncaptured& record) {
-  Ref make = import_object((std::string("minidynamo._breaks.") + function).c_str());
+  Ref make = import_object((std::string("minidynamo._records.breaks.") + function).c_str());
   Ref facts = make ? to_dict(record) : Ref();
   return facts ? Ref::steal(PyObject_CallOneArg(make.get(), facts.get())) : Ref();
 }
@@ -106,11 +106,11 @@ bool may_warn(PyObject* config) {
   return !asks_for_fullgraph(config) && !is_logged(config, "breaks") && !runtime().stress.on;
 }
 
-// minidynamo._breaks.<function>(record, argument) writes to the log, whatever topics are on.
+// minidynamo._records.breaks.<function>(record, argument) writes to the log, whatever topics are on.
 void say(const char* function, const Uncaptured& record, Ref argument) {
   ModeScope nothing_else(kCaptureNothing);
   const InterruptionsHeld meanwhile;
-  Ref say = import_object((std::string("minidynamo._breaks.") + function).c_str());
+  Ref say = import_object((std::string("minidynamo._records.breaks.") + function).c_str());
   Ref facts = say && argument ? to_dict(record) : Ref();
   if (facts) Ref::drop(PyObject_CallFunctionObjArgs(say.get(), facts.get(), argument.get(), nullptr));
   clear_error();
@@ -144,7 +144,7 @@ void raise_recompile(CodeCache& cache, PyObject* config, const FrameView& view, 
   Uncaptured place = make_record(Uncaptured::Kind::Frame, cache.code(), cache.code());
   place.line = cache.code()->co_firstlineno;
   Ref failed = refusals(cache, reinterpret_cast<ConfigId>(config), view);
-  Ref make = import_object("minidynamo._breaks.recompile_error");
+  Ref make = import_object("minidynamo._records.breaks.recompile_error");
   Ref facts = make && failed ? to_dict(place) : Ref();
   Ref error = facts ? Ref::steal(PyObject_CallFunction(make.get(), "OOs", facts.get(), failed.get(), cause)) : Ref();
   if (error) PyErr_SetObject(as_object(error.type()), error.get());

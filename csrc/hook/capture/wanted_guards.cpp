@@ -12,7 +12,8 @@
 namespace minidynamo {
 namespace {
 
-// A list of (path, kind, what it is about, what that was fetched from...), as minidynamo/_guard_filter.py wants it.
+// A list of (path, kind, what it is about, what that was fetched from...), as minidynamo/_capture/guard_filter.py wants
+// it.
 Ref rows_of(const std::vector<OfferedGuard>& guards) {
   Ref rows = Ref::made(PyList_New(0));
   for (const OfferedGuard& guard : guards) {

@@ -264,17 +264,17 @@ int set_attribute_beneath(PyObject* self, PyObject* value, void* name) {
 }
 
 PyObject* reduced(PyObject* self, PyObject*) {
-  static constinit Imported reduce{"minidynamo._captured_function.reduce"};
+  static constinit Imported reduce{"minidynamo._api.captured_function.reduce"};
   return reduce ? PyObject_CallOneArg(reduce, self) : nullptr;
 }
 
 PyObject* copied(PyObject* self, PyObject*) {
-  static constinit Imported copy{"minidynamo._captured_function.copied"};
+  static constinit Imported copy{"minidynamo._api.captured_function.copied"};
   return copy ? PyObject_CallOneArg(copy, self) : nullptr;
 }
 
 PyObject* deeply_copied(PyObject* self, PyObject* memo) {
-  static constinit Imported copy{"minidynamo._captured_function.deeply_copied"};
+  static constinit Imported copy{"minidynamo._api.captured_function.deeply_copied"};
   return copy ? PyObject_CallFunctionObjArgs(copy, self, memo, nullptr) : nullptr;
 }
 

@@ -124,7 +124,7 @@ bool is_from_graph(const CacheEntry& entry, PyObject* traceback) {
 // The lines of the program take the place of the residual code's first one in the traceback.
 void show_where(const CacheEntry& entry, PyObject* traceback) {
   ModeScope nothing_else(kCaptureNothing);
-  Ref lines = Ref::steal(PyObject_CallFunctionObjArgs("minidynamo._failed_graph.program_lines"_imported,
+  Ref lines = Ref::steal(PyObject_CallFunctionObjArgs("minidynamo._capture.failed_graph.program_lines"_imported,
                                                       entry.graph_module.get(), traceback, nullptr));
   if (lines) show_program_lines(traceback, lines.get());
   clear_error();
@@ -133,7 +133,7 @@ void show_where(const CacheEntry& entry, PyObject* traceback) {
 // What `assert` would have raised in place of the graph's check; null: it is no error of a check.
 Ref as_assertion(const CacheEntry& entry, PyObject* error) {
   ModeScope nothing_else(kCaptureNothing);
-  Ref own = Ref::steal(PyObject_CallFunctionObjArgs("minidynamo._failed_graph.as_assertion"_imported,
+  Ref own = Ref::steal(PyObject_CallFunctionObjArgs("minidynamo._capture.failed_graph.as_assertion"_imported,
                                                     entry.graph_module.get(), error, nullptr));
   clear_error();
   return own.is(Py_None) ? Ref() : own;
@@ -196,7 +196,7 @@ bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const StateBefore*
     if (entry.may_run_again && (!before || before->restore_inputs()) &&
         PyType_IsSubtype(as_type(type), as_type(PyExc_Exception))) {
       ModeScope nothing_else(kCaptureNothing);
-      PyObject* function = "minidynamo._failed_graph.run"_imported;
+      PyObject* function = "minidynamo._capture.failed_graph.run"_imported;
       Ref result = Ref::steal(PyObject_CallFunctionObjArgs(function, entry.graph_module.get(), inputs, nullptr));
       raises = !result;
       if (raises && entry.has_suppositions) note_wrong_supposition(entry, take_error_text());

@@ -157,7 +157,7 @@ bool is_listener_of_program(PyObject* object) {
 
 // A list of all objects that hear of a logger's records, which is guarded. Null: the trace is over.
 Ref listeners_of(Tracer& tracer, PyObject* logger) {
-  const Ref found = call(tracer, "minidynamo._announcements.listeners"_imported, {Ref::borrow(logger)});
+  const Ref found = call(tracer, "minidynamo._runtime.announcements.listeners"_imported, {Ref::borrow(logger)});
   if (tracer.is_over()) return nullptr;
   if (found && PyList_CheckExact(found.get())) return found;
   clear_error();

@@ -9,13 +9,14 @@
 
 namespace minidynamo::handlers {
 
-// One that changes the tensors that it is given: traced as the function of its name in minidynamo/_collectives.py.
+// One that changes the tensors that it is given: traced as the function of its name in
+// minidynamo/_runtime/collectives.py.
 Ref run_collective(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   Ref shadow;
   {
     NativeScope native;  // the first one imports torch's functional operators
     const Ref name = Ref::made(PyObject_GetAttrString(callable, "__name__"));
-    shadow = Ref::steal(PyObject_GetAttr("minidynamo._collectives"_imported, name.get()));
+    shadow = Ref::steal(PyObject_GetAttr("minidynamo._runtime.collectives"_imported, name.get()));
   }
   return shadow ? call(tracer, shadow.get(), arguments) : nullptr;
 }

@@ -116,7 +116,7 @@ Ref ask_transform_state(Tracer& tracer, PyObject* callable, const Arguments& giv
 
 // torch's own asks for the ids of tensors, which would be those of this call's.
 Ref wrap_outputs_of_function(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  return call(tracer, "minidynamo._autograd_function.wrap_outputs"_imported, arguments);
+  return call(tracer, "minidynamo._runtime.autograd_function.wrap_outputs"_imported, arguments);
 }
 
 // an autograd.Function, perhaps within levels, each of which has its say
@@ -131,7 +131,7 @@ Ref call_custom_function(Tracer& tracer, PyObject* callable, const Arguments& ar
         clear_error();
       }
     }
-  return call(tracer, "minidynamo._autograd_function.call_in_transform"_imported, arguments);
+  return call(tracer, "minidynamo._runtime.autograd_function.call_in_transform"_imported, arguments);
 }
 
 }  // namespace minidynamo::handlers

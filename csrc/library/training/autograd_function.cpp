@@ -91,7 +91,7 @@ class Application {
       any |= needed.back().is(Py_True);
       if (is_fake(input.get())) tensors_.push_back(input);
     }
-    context_ = call(tracer_, "minidynamo._autograd_function.Context"_imported, {tuple_of(needed)});
+    context_ = call(tracer_, "minidynamo._runtime.autograd_function.Context"_imported, {tuple_of(needed)});
     if (!context_) return nullptr;
     const bool has_backward = any && grad_mode_enabled();
     if (has_backward && tracer_.limits.below_autograd) return refuse_within(tracer_);
@@ -344,8 +344,8 @@ class Application {
     {
       const NativeScope native;
       made = Ref::steal(PyObject_CallFunctionObjArgs(
-          "minidynamo._autograd_function.with_history"_imported, tuple_of(outputs).get(), list_of_numbers(dirty).get(),
-          list_of_numbers(constant).get(), tuple_of(operands).get(), nullptr));
+          "minidynamo._runtime.autograd_function.with_history"_imported, tuple_of(outputs).get(),
+          list_of_numbers(dirty).get(), list_of_numbers(constant).get(), tuple_of(operands).get(), nullptr));
     }
     if (tracer_.is_over()) return nullptr;
     if (!made) return refuse("torch does not take its results: " + take_error_text());
@@ -389,7 +389,8 @@ Ref apply_below_autograd(Tracer& tracer, PyObject* callable, PyObject* function_
   if (is_all_of_apply()) source_or_pin(tracer, "torch.autograd.function._bind_default_args"_imported);
   if (tracer.classes.has(function_class) && !has_backward_class(function_class)) {
     const NativeScope native;
-    if (!Ref::steal(PyObject_CallOneArg("minidynamo._autograd_function.add_backward_class"_imported, function_class))) {
+    if (!Ref::steal(
+            PyObject_CallOneArg("minidynamo._runtime.autograd_function.add_backward_class"_imported, function_class))) {
       clear_error();
       return refuse_within(tracer);
     }

@@ -172,7 +172,7 @@ Ref checkpoint(Tracer& tracer, PyObject*, const Arguments& arguments) {
   for (size_t i = 0; i < node_keywords.size(); ++i)
     PyTuple_SET_ITEM(node_names.get(), static_cast<Py_ssize_t>(i),
                      Ref::made(PyUnicode_FromString(node_keywords[i].c_str())).release());
-  PyObject* target = impure ? "minidynamo._checkpoint.checkpoint_impure"_imported.get()
+  PyObject* target = impure ? "minidynamo._runtime.checkpoint.checkpoint_impure"_imported.get()
                             : "torch._higher_order_ops.wrap.tag_activation_checkpoint"_imported.get();
   return record_body_call(tracer, target, node_values, node_names.get(), output.get(), impure) ? result : Ref();
 }

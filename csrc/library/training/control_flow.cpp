@@ -221,7 +221,7 @@ Ref cond_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments
                      nullptr);
   }
   if (TransformState::now().levels) {
-    return call(tracer, "minidynamo._transforms.cond"_imported, arguments);
+    return call(tracer, "minidynamo._runtime.transforms.cond"_imported, arguments);
   }
   if (!is_fake(predicate)) return operation.refuse("the predicate is neither a tensor nor a number");
   if (!operation.are_tensors(operands)) return nullptr;

@@ -1,6 +1,7 @@
 // A GradScaler leaves a step of its optimizer out where a gradient is infinite. A trace cannot know whether one is: it
-// makes the step, and the graph takes back what it wrote (minidynamo/_grad_scaler.py). That holds for a step that does
-// nothing but write to parameters and state. Any other, such as the first one, which makes the state, is read for.
+// makes the step, and the graph takes back what it wrote (minidynamo/_runtime/grad_scaler.py). That holds for a step
+// that does nothing but write to parameters and state. Any other, such as the first one, which makes the state, is read
+// for.
 #include "library/rules/handlers.h"
 
 #include <algorithm>
@@ -69,10 +70,11 @@ Ref step_unless_infinite(Tracer& tracer, PyObject* callable, const Arguments& ar
   // (scaler, optimizer, the scaler's state for it, ...)
   if (!tracer.may_assume() || arguments.values.size() != 3) return call_function(tracer, callable, arguments);
   const Ref& optimizer = arguments.values[1];
-  const Ref is_left_out = call(tracer, "minidynamo._grad_scaler.found_infinite"_imported, {arguments.values[2]});
+  const Ref is_left_out =
+      call(tracer, "minidynamo._runtime.grad_scaler.found_infinite"_imported, {arguments.values[2]});
   const Ref tensors =
-      is_left_out ? call(tracer, "minidynamo._grad_scaler.what_a_step_writes"_imported, {optimizer}) : Ref();
-  const Ref before = tensors ? call(tracer, "minidynamo._grad_scaler.copies"_imported, {tensors}) : Ref();
+      is_left_out ? call(tracer, "minidynamo._runtime.grad_scaler.what_a_step_writes"_imported, {optimizer}) : Ref();
+  const Ref before = tensors ? call(tracer, "minidynamo._runtime.grad_scaler.copies"_imported, {tensors}) : Ref();
   const Ref method = before ? load_attribute(tracer, optimizer.get(), "step"_name) : Ref();
   if (!method) return nullptr;
   flush_operator_reports();
@@ -86,7 +88,7 @@ Ref step_unless_infinite(Tracer& tracer, PyObject* callable, const Arguments& ar
   }
   // A graph with a step in it is not pure: the frame is traced again, without assumptions from here on.
   if (!can_be_taken_back) tracer.assume(Assumption::Kind::PureGraph);
-  return call(tracer, "minidynamo._grad_scaler.take_back"_imported, {tensors, before, is_left_out});
+  return call(tracer, "minidynamo._runtime.grad_scaler.take_back"_imported, {tensors, before, is_left_out});
 }
 
 }  // namespace minidynamo::handlers

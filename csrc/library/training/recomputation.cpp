@@ -1,4 +1,4 @@
-// The reentrant kind is an autograd.Function (minidynamo/_checkpoint.py), traced as any other.
+// The reentrant kind is an autograd.Function (minidynamo/_runtime/checkpoint.py), traced as any other.
 //
 // The other kind differentiates what its function does as if there was no checkpoint; but what autograd saves on the
 // way is thrown away. The first time in a backward pass that something of it is asked for, the function is traced
@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* kRegionCapsule = "minidynamo.checkpoint";
 
-PyObject* stop_exception() { return "minidynamo._checkpoint.Stop"_imported; }
+PyObject* stop_exception() { return "minidynamo._runtime.checkpoint.Stop"_imported; }
 
 std::nullptr_t refuse(Tracer& tracer, const std::string& why) {
   return tracer.abort(BreakReason::Checkpoint, "torch.utils.checkpoint.checkpoint: " + why);
@@ -120,7 +120,7 @@ PyObject* give_kept(PyObject*, PyObject* kept) { return Ref::borrow(kept).releas
 
 bool compute_again(Tracer& tracer, PyObject* capsule) {
   stop_exception();
-  static constinit Imported again{"minidynamo._checkpoint.compute_again"};
+  static constinit Imported again{"minidynamo._runtime.checkpoint.compute_again"};
   static PyMethodDef pack = {"keep_again", entry<keep_again>, METH_O, nullptr};
   static PyMethodDef unpack = {"give_kept", entry<give_kept>, METH_O, nullptr};
   Region& region = region_of(capsule);
@@ -204,7 +204,7 @@ Ref not_reentrant(Tracer& tracer, const CheckpointCall& given, Ref autocast) {
 Ref checkpoint_below_autograd(Tracer& tracer, const CheckpointCall& given) {
   if (has_saved_tensor_hooks())
     return refuse(tracer, "it is called within another one, or hooks of saved tensors are active");
-  const Ref autocast = call(tracer, "minidynamo._checkpoint.autocast_now"_imported, {});
+  const Ref autocast = call(tracer, "minidynamo._runtime.checkpoint.autocast_now"_imported, {});
   if (!autocast) return nullptr;
   if (autocast.is(Py_None)) return refuse(tracer, "autocast of another device than the CPU is on");
   if (!given.is_reentrant) {
@@ -214,7 +214,7 @@ Ref checkpoint_below_autograd(Tracer& tracer, const CheckpointCall& given) {
     if (stops_early.is(Py_False)) return refuse(tracer, "it must not stop early");
     return not_reentrant(tracer, given, autocast);
   }
-  const Ref apply = load_attribute(tracer, "minidynamo._checkpoint.Reentrant"_imported, "apply"_name);
+  const Ref apply = load_attribute(tracer, "minidynamo._runtime.checkpoint.Reentrant"_imported, "apply"_name);
   if (!apply) return nullptr;
   std::vector<Ref> values = {Ref::borrow(given.function), Ref::boolean(given.keeps_random_state), autocast};
   values.insert(values.end(), given.arguments.values.begin(), given.arguments.values.end());
@@ -227,7 +227,7 @@ Ref handlers::is_checkpoint_valid(Tracer&, PyObject*, const Arguments&) {
       PyObject_CallNoArgs("torch.autograd.variable.Variable._execution_engine.is_checkpoint_valid"_imported));
 }
 
-// minidynamo._checkpoint.random_position() and go_to_random_position(position): a place in the stream of random
+// minidynamo._runtime.checkpoint.random_position() and go_to_random_position(position): a place in the stream of random
 // numbers.
 Ref handlers::random_position(Tracer& tracer, PyObject*, const Arguments&) {
   return Ref::made(PyLong_FromSize_t(tracer.random.position()));

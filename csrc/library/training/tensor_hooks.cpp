@@ -61,12 +61,13 @@ Ref put_hook_in_graph(Tracer& tracer, PyObject* tensor, PyObject* hook) {
   std::vector<Ref> values = {Ref::borrow(tensor), Ref()};
   values.insert(values.end(), taken->operands.begin(), taken->operands.end());
   values[1] = object_for(std::move(taken));
-  return record_body_call(tracer, "minidynamo._tensor_hooks.register_hook"_imported, values, nullptr, Py_None, true)
+  return record_body_call(tracer, "minidynamo._runtime.tensor_hooks.register_hook"_imported, values, nullptr, Py_None,
+                          true)
              ? Ref::none()
              : Ref();
 }
 
-// Calls a function of _tensor_hooks.py on fakes, as it is. Null: the trace is given up.
+// Calls a function of _runtime/tensor_hooks.py on fakes, as it is. Null: the trace is given up.
 Ref call_plainly(Tracer& tracer, PyObject* function, std::initializer_list<PyObject*> operands) {
   const NativeScope native;
   const std::vector<PyObject*> values(operands);
@@ -80,10 +81,10 @@ Ref put_hook_below_autograd(Tracer& tracer, PyObject* callable, const Arguments&
   PyObject *tensor = arguments.values[0].get(), *hook = arguments.values[1].get();
   if (!requires_gradient(tensor) || (is_after && !is_leaf_with_gradient(tensor))) return refuse_hook(tracer);
   if (!tracer.world.source_of(tensor))
-    return call_plainly(
-        tracer,
-        is_after ? "minidynamo._tensor_hooks.add_later_hook"_imported : "minidynamo._tensor_hooks.add_hook"_imported,
-        {tensor, callback_of(hook).get()});
+    return call_plainly(tracer,
+                        is_after ? "minidynamo._runtime.tensor_hooks.add_later_hook"_imported
+                                 : "minidynamo._runtime.tensor_hooks.add_hook"_imported,
+                        {tensor, callback_of(hook).get()});
   if (!is_leaf_with_gradient(tensor) || !is_result_dropped(*tracer.frame) || tracer.backward.receiving.count(tensor))
     return refuse_hook(tracer);
   tracer.backward.hooks_to_come.push_back({Ref::borrow(tensor), Ref::borrow(hook), is_after});
@@ -102,17 +103,17 @@ bool give_hooks_of_kind(Tracer& tracer, PyObject* leaf, TensorFact kind) {
   if (!before) return false;
   std::vector<Ref> hooks;
   if (!before.is(Py_None)) {
-    const Ref listed = call(tracer, "minidynamo._tensor_hooks.list_hooks"_imported, {before});
+    const Ref listed = call(tracer, "minidynamo._runtime.tensor_hooks.list_hooks"_imported, {before});
     if (!listed) return false;
     for (const Ref& hook : items_of(listed.get())) hooks.push_back(callback_of(hook.get()));
   }
   for (const BackwardState::HookToCome& one : tracer.backward.hooks_to_come)
     if (one.leaf.is(leaf) && one.is_after == is_after) hooks.push_back(callback_of(one.hook.get()));
   if (hooks.empty() && tensor_fact(leaf, kind).is(Py_None)) return true;
-  return static_cast<bool>(call_plainly(
-      tracer,
-      is_after ? "minidynamo._tensor_hooks.set_later_hooks"_imported : "minidynamo._tensor_hooks.set_hooks"_imported,
-      {leaf, tuple_of(hooks).get()}));
+  return static_cast<bool>(call_plainly(tracer,
+                                        is_after ? "minidynamo._runtime.tensor_hooks.set_later_hooks"_imported
+                                                 : "minidynamo._runtime.tensor_hooks.set_hooks"_imported,
+                                        {leaf, tuple_of(hooks).get()}));
 }
 
 }  // namespace
@@ -159,7 +160,7 @@ Ref put_hook_on_node(Tracer& tracer, const Arguments& arguments, NodeHooks when)
     return refuse_hook(tracer);
   const Ref hooks = hooks_of_node(arguments.values[0].get(), when);
   if (!hooks) return clear_error(), refuse_hook(tracer);
-  return call_plainly(tracer, "minidynamo._tensor_hooks.add_to"_imported,
+  return call_plainly(tracer, "minidynamo._runtime.tensor_hooks.add_to"_imported,
                       {hooks.get(), callback_of(arguments.values[1].get()).get()});
 }
 

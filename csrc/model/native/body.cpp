@@ -85,7 +85,7 @@ Ref with_history(PyObject* results, const std::vector<long>& constant, const std
     return Ref::borrow(results);
   const NativeScope native;
   const Ref dirty = Ref::made(PyTuple_New(0)), positions = list_of_numbers(constant), all = tuple_of(inputs);
-  return Ref::steal(PyObject_CallFunctionObjArgs("minidynamo._autograd_function.with_history"_imported, results,
+  return Ref::steal(PyObject_CallFunctionObjArgs("minidynamo._runtime.autograd_function.with_history"_imported, results,
                                                  dirty.get(), positions.get(), all.get(), nullptr));
 }
 

@@ -266,7 +266,7 @@ bool is_keyword(const Arguments& arguments, size_t place, const char* name) {
 }
 
 // x.add_(y, alpha=number) and the like: what is recorded in its place reads the number when the graph runs, for a sum
-// rounds otherwise where its factor is multiplied in before (minidynamo/_scaled.py).
+// rounds otherwise where its factor is multiplied in before (minidynamo/_runtime/scaled.py).
 Ref scaled_sum(Tracer& tracer, NodeKind kind, PyObject* target, PyObject* scaled, const Arguments& arguments) {
   const Arguments plain{arguments.values.first(2)};
   tracer.consume_side_effect_flag();
@@ -479,11 +479,11 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
       is_symbolic_float(values[2].get())) {
     const bool are_tensors = is_wide_float(values[0].get()) && is_wide_float(values[1].get());
     if (name == "add" && are_tensors)
-      return scaled_sum(tracer, kind, target, "minidynamo._scaled.add"_imported, arguments);
+      return scaled_sum(tracer, kind, target, "minidynamo._runtime.scaled.add"_imported, arguments);
     if (name == "add_" && are_tensors)
-      return scaled_sum(tracer, kind, target, "minidynamo._scaled.add_"_imported, arguments);
+      return scaled_sum(tracer, kind, target, "minidynamo._runtime.scaled.add_"_imported, arguments);
     if (name == "_foreach_add_" && are_wide_floats(values[0].get()) && are_wide_floats(values[1].get()))
-      return scaled_sum(tracer, kind, target, "minidynamo._scaled.foreach_add_"_imported, arguments);
+      return scaled_sum(tracer, kind, target, "minidynamo._runtime.scaled.foreach_add_"_imported, arguments);
   }
   if (name == "_foreach_addcdiv_" && values.size() == 4 &&
       (!arguments.keyword_names || is_keyword(arguments, 3, "value")) && are_wide_floats(values[0].get()) &&

@@ -77,8 +77,9 @@ bool bring_into_graph(Tracer& tracer, PyObject* wrapper) {
   Ref target;
   {
     const NativeScope native;
-    target = Ref::steal(PyObject_CallFunctionObjArgs("minidynamo._wrappers.maker"_imported, as_object(Py_TYPE(wrapper)),
-                                                     made.arguments, made.keywords, names.get(), held.get(), nullptr));
+    target = Ref::steal(PyObject_CallFunctionObjArgs("minidynamo._runtime.wrappers.maker"_imported,
+                                                     as_object(Py_TYPE(wrapper)), made.arguments, made.keywords,
+                                                     names.get(), held.get(), nullptr));
   }
   if (!target)
     return tracer.abort(BreakReason::UnsupportedTensor, "a wrapper cannot be made: " + take_error_text()) != nullptr;

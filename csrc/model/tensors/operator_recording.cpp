@@ -24,7 +24,7 @@ thread_local bool operator_is_stopped = false;
 bool was_stopped() {
   if (!std::exchange(operator_is_stopped, false)) return false;
   clear_error();
-  PyErr_SetNone("minidynamo._checkpoint.Stop"_imported);
+  PyErr_SetNone("minidynamo._runtime.checkpoint.Stop"_imported);
   return true;
 }
 

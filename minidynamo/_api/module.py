@@ -11,8 +11,9 @@ from typing import Any
 
 import torch
 
-from minidynamo import _C, _rules
-from minidynamo._capture import CaptureConfig
+from minidynamo import _C
+from minidynamo._api import rules
+from minidynamo._capture.capture_config import CaptureConfig
 
 # What belongs to the wrapper itself; anything else is the original module's.
 _OWN = frozenset({"_orig_mod", "_capture_config", "_ready", "forward", "__dict__"})
@@ -52,7 +53,7 @@ class OptimizedModule(torch.nn.Module):
         # The call, not forward alone: the original's own hooks are part of what is captured.
         original = self._orig_mod
         if self._capture_config is None:
-            self.forward = _rules.without_capture(original, None, named_after=original.forward)
+            self.forward = rules.without_capture(original, None, named_after=original.forward)
             return
         captured = _C.OptimizedFunction(original, self._capture_config)
         infer = getattr(original, "_infer_parameters", None)

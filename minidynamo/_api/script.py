@@ -5,7 +5,7 @@ import runpy
 import sys
 from collections.abc import Sequence
 
-from minidynamo import _global_capture
+from minidynamo._api import global_capture
 
 
 def run_script(script: str, arguments: Sequence[str], backend: str | None) -> int:
@@ -26,7 +26,7 @@ def run_script(script: str, arguments: Sequence[str], backend: str | None) -> in
     sys.argv = [script, *arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(script))
     if backend is not None:
-        _global_capture.start(backend)
+        global_capture.start(backend)
     try:
         runpy.run_path(script, run_name="__main__")
     except SystemExit as end:
@@ -40,5 +40,5 @@ def run_script(script: str, arguments: Sequence[str], backend: str | None) -> in
         return 1
     finally:
         if backend is not None:
-            _global_capture.stop()
+            global_capture.stop()
     return 0

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, cas
 
 import torch
 
-from minidynamo import _C, _captured_function, _guard_filter, _rules, _suspended, _switched_off, _torch_reset
-from minidynamo._capture import CaptureConfig, capture_config, let_go
-from minidynamo._module import OptimizedModule
+from minidynamo import _C
+from minidynamo._api import captured_function, rules, suspended, switched_off
+from minidynamo._api.module import OptimizedModule
+from minidynamo._capture import guard_filter, torch_reset
+from minidynamo._capture.capture_config import CaptureConfig, capture_config, let_go
 from minidynamo.exceptions import InvalidOptimizeTarget
 
 if TYPE_CHECKING:
@@ -302,11 +304,11 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, rea
         function = target.__func__ if isinstance(target, types.MethodType) else target
         if not isinstance(function, types.FunctionType):
             raise InvalidOptimizeTarget(f"disable(recursive=False) needs a Python function or method, got {type(fn).__name__}")
-        _rules.keep_out(function, reason)
+        rules.keep_out(function, reason)
         return target
     if isinstance(fn, torch.nn.Module):
         return OptimizedModule(fn._orig_mod if isinstance(fn, OptimizedModule) else fn, None)
-    return _rules.without_capture(_innermost(fn), reason)
+    return rules.without_capture(_innermost(fn), reason)
 
 
 def _disable_class(target: type, recursive: bool, reason: str | None) -> type:
@@ -354,7 +356,7 @@ class _Decorator:
         name: str | None = None,
         recompile_limit: int | None = None,
         isolated: bool = False,
-        guard_filter_fn: _guard_filter.Filter | None = None,
+        guard_filter_fn: guard_filter.Filter | None = None,
     ) -> None:
         make = CaptureConfig if isolated else capture_config
         self.config = make(
@@ -375,7 +377,7 @@ class _Decorator:
 
     def __enter__(self) -> None:
         """What the block calls on this thread is captured, as if each function were wrapped; its own statements are not."""
-        if not _switched_off.is_switched_off():
+        if not switched_off.is_switched_off():
             self._regions.append(_C.CaptureRegion(self.config))
 
     def __exit__(self, *exception: object) -> None:
@@ -435,7 +437,7 @@ class _TargetOrBackend:
         raise AttributeError("__class__")
 
     def __getattr__(self, name: str) -> Any:
-        if name in _captured_function.BENEATH and "__wrapped__" in self.__dict__:
+        if name in captured_function.BENEATH and "__wrapped__" in self.__dict__:
             return getattr(self.__wrapped__, name)
         raise AttributeError(f"the function {self.__dict__.get('__qualname__')} has no attribute {name!r}")
 
@@ -446,7 +448,7 @@ class _TargetOrBackend:
         return self
 
     def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
-        if _captured_function.named(self) is self:
+        if captured_function.named(self) is self:
             return str(self.__qualname__)
         return _TargetOrBackend, (self.__wrapped__, self._settings)
 
@@ -470,7 +472,7 @@ def wrap(target: Any, settings: CaptureConfig) -> Any:
     """`target` captured with `settings`: an OptimizedModule for a module, else a native callable."""
     if not callable(target):
         raise InvalidOptimizeTarget(f"optimize needs a function, method or module, got {type(target).__name__}: {target!r}")
-    if _switched_off.is_switched_off():
+    if switched_off.is_switched_off():
         return target
     if isinstance(target, OptimizedModule):
         return OptimizedModule(target._orig_mod, settings)
@@ -479,8 +481,8 @@ def wrap(target: Any, settings: CaptureConfig) -> Any:
     if isinstance(target, type):
         return _wrap_class(target, settings)
     function = _innermost(target)
-    if not settings.fullgraph and _suspended.is_suspended(function):
-        return _suspended.as_it_is(function)
+    if not settings.fullgraph and suspended.is_suspended(function):
+        return suspended.as_it_is(function)
     if not isinstance(function, (types.FunctionType, types.MethodType)):
         function = _as_function(function)
     is_object = not isinstance(function, (types.FunctionType, types.MethodType))
@@ -537,4 +539,4 @@ def _accepts(target: Any, count: int) -> bool:
     return True
 
 
-_torch_reset.follow(reset)
+torch_reset.follow(reset)

@@ -142,7 +142,7 @@ class _LazyContext(TracingContext):
         """What has been asked of open sizes so far."""
         if not self._symbols or self._mode is None:
             return []
-        from minidynamo._size_conditions import conditions
+        from minidynamo._capture.size_conditions import conditions
 
         values = {
             symbol: self._inputs[where[1]] if where[0] == "int" else self._inputs[where[1]].shape[where[2]]

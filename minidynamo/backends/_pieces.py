@@ -10,7 +10,7 @@ from typing import Any, cast
 import torch
 
 from minidynamo import _C
-from minidynamo._tracing_context import is_static
+from minidynamo._capture.tracing_context import is_static
 
 Boxed = Callable[[list[Any]], Sequence[Any]]
 """A compiled piece: takes its inputs as one list, which it may empty."""

@@ -8,10 +8,11 @@ from typing import Any
 
 import torch
 
-from minidynamo import _C, _api, debug
-from minidynamo._breaks import Uncaptured, counted, record_of
-from minidynamo._capture import CaptureConfig
-from minidynamo._guard_groups import grouped
+from minidynamo import _C, debug
+from minidynamo._api import optimize
+from minidynamo._capture.capture_config import CaptureConfig
+from minidynamo._capture.guard_groups import grouped
+from minidynamo._records.breaks import Uncaptured, counted, record_of
 from minidynamo.exceptions import InvalidOptimizeTarget
 
 
@@ -161,7 +162,7 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
         settings = CaptureConfig(collect, looks_for_regions=True)
         aside = _C.StateAside(settings)
         try:
-            captured = _api.wrap(fn, settings)
+            captured = optimize.wrap(fn, settings)
             result = captured(*args, **kwargs)
             entries = [
                 (code.co_qualname, tuple(entry.guards))
@@ -170,7 +171,7 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
                 if entry.belongs_to(settings)
             ]
             breaks = tuple(record_of(record) for record in _C.uncaptured())
-            seconds = _api.stats()["phases"]
+            seconds = optimize.stats()["phases"]
         finally:
             aside.end()
         return Explanation(

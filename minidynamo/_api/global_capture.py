@@ -10,9 +10,10 @@ import threading
 
 import torch
 
-from minidynamo import _C, _switched_off, config
-from minidynamo._capture import CaptureConfig, capture_config
-from minidynamo._warning import warn
+from minidynamo import _C, config
+from minidynamo._api import switched_off
+from minidynamo._capture.capture_config import CaptureConfig, capture_config
+from minidynamo._records.user_warnings import warn
 
 _active: CaptureConfig | None = None
 _started_by_stress = False
@@ -27,7 +28,7 @@ def start(backend: str) -> None:
     Does nothing where the environment switches captures off. Raises InvalidBackend for an unknown name.
     """
     global _active
-    if _switched_off.is_switched_off():
+    if switched_off.is_switched_off():
         return
     settings = capture_config("eager" if config.stress else backend)
     if config.stress:
@@ -79,7 +80,7 @@ def active_backend() -> str | None:
 def _import_everything(settings: CaptureConfig) -> None:
     """Makes a capture import what it needs now: the frames to come are also those of the import system, which cannot do one import
     in the middle of another's bookkeeping."""
-    import minidynamo._breaks  # noqa: F401
+    import minidynamo._records.breaks  # noqa: F401
 
     _C.OptimizedFunction(lambda x: x.sin(), settings)(torch.zeros(1))
 

@@ -31,14 +31,15 @@ from typing import Any, Protocol, TypeVar, cast, overload
 import torch
 from torch import _VF
 
-from minidynamo import _artifacts, _pieces, config
-from minidynamo._autocast_regions import name_regions
-from minidynamo._collector import few_collections
-from minidynamo._cpp_builds import built_together, few_builds, when_built
-from minidynamo._function_writer import FunctionWriter, target_name
-from minidynamo._inductor_import import compile_fx_module
-from minidynamo._merged_calls import separate_merged_calls
-from minidynamo._tracing_context import InputSource, conditions_noted, is_static, tracing_context
+from minidynamo import _artifacts, config
+from minidynamo._capture.tracing_context import InputSource, conditions_noted, is_static, tracing_context
+from minidynamo.backends import _pieces
+from minidynamo.backends._autocast_regions import name_regions
+from minidynamo.backends._collector import few_collections
+from minidynamo.backends._cpp_builds import built_together, few_builds, when_built
+from minidynamo.backends._function_writer import FunctionWriter, target_name
+from minidynamo.backends._inductor_import import compile_fx_module
+from minidynamo.backends._merged_calls import separate_merged_calls
 from minidynamo.exceptions import BackendCompilerFailed, InvalidBackend
 
 __all__ = ["CompiledFunction", "CompilerFunction", "list_backends", "register_backend", "resolve"]

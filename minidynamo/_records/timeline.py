@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from minidynamo._captures import Capture
+    from minidynamo._records.captures import Capture
 
 
 def events(captures: "Iterable[Capture]") -> list[dict[str, Any]]:

@@ -6,7 +6,8 @@ topic that is not in `config.logs` costs one set lookup. Texts are made by the c
 
 import logging
 
-from minidynamo import _C, _warning, config
+from minidynamo import _C, config
+from minidynamo._records import user_warnings
 
 _root = logging.getLogger("minidynamo")
 _FORMAT = "[%(name)s] %(message)s"
@@ -33,7 +34,7 @@ def warn(text: str, capture: str = "") -> None:
         capture: the id of the capture or function that it is about; the capture that is open on this thread unless given.
     """
     capture = capture or _C.open_capture_id()
-    _warning.warn(_with_id(text, capture), capture=capture)
+    user_warnings.warn(_with_id(text, capture), capture=capture)
 
 
 def _with_id(text: str, capture: str) -> str:

@@ -10,7 +10,7 @@ import difflib
 import pathlib
 import textwrap
 
-from minidynamo._breaks import BreakReason, break_reasons
+from minidynamo._records.breaks import BreakReason, break_reasons
 
 EXAMPLES = pathlib.Path(__file__).parent / "_break_examples"
 

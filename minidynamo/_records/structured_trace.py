@@ -14,13 +14,15 @@ import torch
 from torch._guards import CompileContext, CompileId, compile_context
 from torch._logging._internal import TorchLogsFormatter, trace_log, trace_structured
 
-from minidynamo import _C, _graph_source, _timeline
-from minidynamo._breaks import log_text
+from minidynamo import _C
+from minidynamo._capture import graph_source
+from minidynamo._records import timeline
+from minidynamo._records.breaks import log_text
 
 if TYPE_CHECKING:
-    from minidynamo._captures import Capture
+    from minidynamo._records.captures import Capture
 
-_OURS = __file__.rpartition("/")[0]
+_OURS = __file__.rsplit("/", 2)[0]  # the folder of the package
 
 
 def is_on() -> bool:
@@ -59,7 +61,7 @@ def write_graph(graph_module: torch.fx.GraphModule) -> None:
     """The captured graph, before the backend compiles it."""
     with under_id(_C.open_capture_id()):
         _write("dynamo_output_graph", {"sizes": {}}, graph_module.print_readable(print_output=False))
-        _write_artifact("graph_nodes", _graph_source.graph_text(graph_module))
+        _write_artifact("graph_nodes", graph_source.graph_text(graph_module))
 
 
 def write_end(capture: "Capture") -> None:
@@ -76,7 +78,7 @@ def write_end(capture: "Capture") -> None:
         for record in breaks:
             _write_artifact("dynamo_graph_break_reason", log_text(record))
         _write("compilation_metrics", _metrics(capture, len(entries), breaks))
-        for event in _timeline.events([capture]):
+        for event in timeline.events([capture]):
             _write("chromium_event", {}, event)
 
 

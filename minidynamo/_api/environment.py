@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from minidynamo._warning import warn
+from minidynamo._records.user_warnings import warn
 
 Value = TypeVar("Value")
 

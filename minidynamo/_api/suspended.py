@@ -8,7 +8,7 @@ import types
 import weakref
 from typing import Any
 
-from minidynamo import _logging
+from minidynamo._records import log_records
 
 _told: "weakref.WeakSet[types.CodeType]" = weakref.WeakSet()
 
@@ -28,10 +28,10 @@ def as_it_is(function: Any) -> Any:
             f"which a captured call cannot do [generator]; at {code.co_filename}:{code.co_firstlineno}. "
             "Capture the functions that it calls, or the one that goes through what it yields"
         )
-        if _logging.enabled("breaks"):
-            _logging.emit("breaks", text)
+        if log_records.enabled("breaks"):
+            log_records.emit("breaks", text)
         else:
-            _logging.warn(text)
+            log_records.warn(text)
     return function
 
 

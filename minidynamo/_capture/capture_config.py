@@ -12,8 +12,10 @@ from typing import Any
 
 import torch
 
-from minidynamo import _C, _captures, _graph_source, _guard_filter, _logging, _structured_trace, _torch_reset, backends, config
-from minidynamo._undisturbed import undisturbed
+from minidynamo import _C, backends, config
+from minidynamo._capture import graph_source, guard_filter, torch_reset
+from minidynamo._records import captures, log_records, structured_trace
+from minidynamo.backends._undisturbed import undisturbed
 from minidynamo.exceptions import BackendCompilerFailed
 
 Compiler = Callable[..., Any]
@@ -63,7 +65,7 @@ class CaptureConfig:
         options: dict[str, Any] | None = None,
         name: str | None = None,
         recompile_limit: int | None = None,
-        guard_filter_fn: _guard_filter.Filter | None = None,
+        guard_filter_fn: guard_filter.Filter | None = None,
         looks_for_regions: bool = False,
     ) -> None:
         self._backend = backend
@@ -128,10 +130,10 @@ class CaptureConfig:
             guard_filter_fn=self.guard_filter_fn,
         )
 
-    def wanted_guards(self, rows: Sequence[_guard_filter.Row]) -> list[bool]:
+    def wanted_guards(self, rows: Sequence[guard_filter.Row]) -> list[bool]:
         """Which of the guards of a capture the user's filter wants, in their order."""
         assert self.guard_filter_fn is not None
-        return _guard_filter.wanted(self.guard_filter_fn, rows)
+        return guard_filter.wanted(self.guard_filter_fn, rows)
 
     @property
     def trace_limits(self) -> tuple[int, int, int]:
@@ -152,7 +154,7 @@ class CaptureConfig:
 
     @property
     def follows_captures(self) -> bool:
-        return _captures.follows()
+        return captures.follows()
 
     @property
     def logs(self) -> frozenset[str]:
@@ -160,7 +162,7 @@ class CaptureConfig:
         return config.logs
 
     def log(self, topic: str, text: str) -> None:
-        _logging.emit(topic, text)
+        log_records.emit(topic, text)
 
     def compile_graph(self, graph_module: torch.fx.GraphModule, example_inputs: list[Any], name: str) -> Callable[..., Any] | None:
         """Runs the backend on a captured graph.
@@ -179,17 +181,17 @@ class CaptureConfig:
         Raises:
             BackendCompilerFailed: the backend raised, or returned something that cannot be called.
         """
-        _graph_source.forget_with(graph_module)
-        _torch_reset.join()
-        if _logging.enabled("graph"):
-            _logging.emit("graph", f"{name} for backend {self.backend_name}\n{_graph_source.graph_text(graph_module)}")
-        if _structured_trace.is_on():
-            _structured_trace.write_graph(graph_module)
-        if _logging.enabled("regions") and "regions" in graph_module.meta:
-            _logging.emit("regions", f"{name}: {graph_module.meta['regions']}")
+        graph_source.forget_with(graph_module)
+        torch_reset.join()
+        if log_records.enabled("graph"):
+            log_records.emit("graph", f"{name} for backend {self.backend_name}\n{graph_source.graph_text(graph_module)}")
+        if structured_trace.is_on():
+            structured_trace.write_graph(graph_module)
+        if log_records.enabled("regions") and "regions" in graph_module.meta:
+            log_records.emit("regions", f"{name}: {graph_module.meta['regions']}")
         kept = _Kept(graph_module, example_inputs) if config.repro else None
         try:
-            with undisturbed(), _structured_trace.under_id(_C.open_capture_id()):
+            with undisturbed(), structured_trace.under_id(_C.open_capture_id()):
                 compiled: Callable[..., Any] = _C.call_disabled(self._checked_compiler(kept), (graph_module, example_inputs), {})
         except BackendCompilerFailed as failure:
             file = ""
@@ -200,7 +202,7 @@ class CaptureConfig:
             if not config.suppress_errors:
                 raise
             text = f"{failure}; the frame runs uncaptured, since minidynamo.config.suppress_errors is on"
-            _logging.warn(f"{text}\n{file}" if file else text)
+            log_records.warn(f"{text}\n{file}" if file else text)
             return None
         return compiled
 
@@ -221,7 +223,7 @@ class CaptureConfig:
                 from minidynamo._repro.source import Header
 
                 file = _repro.write_found(self, kept.graph_module, kept.inputs, Header(str(difference)))
-            _logging.warn(f"minidynamo: {difference}\n{file}" if file else f"minidynamo: {difference}")
+            log_records.warn(f"minidynamo: {difference}\n{file}" if file else f"minidynamo: {difference}")
 
         return _verify.checked_compiler(self, found)
 
@@ -250,7 +252,7 @@ def capture_config(
     options: dict[str, Any] | None = None,
     name: str | None = None,
     recompile_limit: int | None = None,
-    guard_filter_fn: _guard_filter.Filter | None = None,
+    guard_filter_fn: guard_filter.Filter | None = None,
 ) -> CaptureConfig:
     """The configuration with these settings: a live one that is equal, or a new one.
 
@@ -330,7 +332,7 @@ def _unpickle(
     options: dict[str, Any] | None,
     name: str | None,
     recompile_limit: int | None,
-    guard_filter_fn: _guard_filter.Filter | None = None,
+    guard_filter_fn: guard_filter.Filter | None = None,
 ) -> CaptureConfig:
     return capture_config(
         backend,

@@ -14,7 +14,7 @@ from torch.utils._sympy.numbers import IntInfinity, NegativeIntInfinity
 if TYPE_CHECKING:
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-    from minidynamo._tracing_context import Condition, Number
+    from minidynamo._capture.tracing_context import Condition, Number
 
 _BINARY = {"FloorDiv": "//", "CleanDiv": "//", "Mod": "%", "PythonMod": "%"}
 _FOLDED = {"Add": "+", "Mul": "*", "Max": "max", "Min": "min"}

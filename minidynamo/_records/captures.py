@@ -4,7 +4,8 @@ import dataclasses
 import types
 from typing import TYPE_CHECKING, Any, Literal
 
-from minidynamo import _C, _logging, _structured_trace
+from minidynamo import _C
+from minidynamo._records import log_records, structured_trace
 
 if TYPE_CHECKING:
     from minidynamo._C import CaptureRecord
@@ -96,18 +97,18 @@ def captures() -> list[Capture]:
 
 def follows() -> bool:
     """Whether anybody reads what `note_start` and `note_end` write."""
-    return _logging.enabled("captures") or _structured_trace.is_on()
+    return log_records.enabled("captures") or structured_trace.is_on()
 
 
 def note_start(record: "CaptureRecord") -> None:
     """Called by the native pipeline where a capture begins, if `follows()`."""
-    if _structured_trace.is_on():
-        _structured_trace.write_start(capture_of(record))
+    if structured_trace.is_on():
+        structured_trace.write_start(capture_of(record))
 
 
 def note_end(record: "CaptureRecord") -> None:
     """Called by the native pipeline where a capture ends, if `follows()`."""
     capture = capture_of(record)
-    _logging.emit("captures", str(capture))
-    if _structured_trace.is_on():
-        _structured_trace.write_end(capture)
+    log_records.emit("captures", str(capture))
+    if structured_trace.is_on():
+        structured_trace.write_end(capture)

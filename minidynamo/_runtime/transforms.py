@@ -9,7 +9,7 @@ from torch._functorch.vmap import unwrap_batched
 from torch._higher_order_ops.cond import cond_op
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
-from minidynamo._autograd_function import Level, innermost
+from minidynamo._runtime.autograd_function import Level, innermost
 
 
 def cond(predicate: Any, if_true: Callable[..., Any], if_false: Callable[..., Any], operands: Sequence[torch.Tensor]) -> Any:

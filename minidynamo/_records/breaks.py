@@ -13,7 +13,8 @@ import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
-from minidynamo import _C, _logging
+from minidynamo import _C
+from minidynamo._records import log_records
 from minidynamo.exceptions import RecompileError, Unsupported
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def say_limit(values: "BreakRecord", refusals: list[tuple[str, str]]) -> None:
         "  * MINIDYNAMO_LOGS=recompiles says at each capture why there is another one",
         f"  See: {reason_for(record.reason).docs}",
     ]
-    _logging.warn("\n".join(lines), record.capture)
+    log_records.warn("\n".join(lines), record.capture)
 
 
 _WHY_NO_RECOMPILE = {
@@ -239,19 +240,19 @@ def say_uncaptured(values: "BreakRecord", entries: int) -> None:
     what = f"minidynamo runs {record.frame} uncaptured"
     if entries:
         what += f" from now on, except where {_count_of(entries, 'earlier entry fits', 'earlier entries fit')}"
-    _logging.warn(f"{what}: {record.detail} [{record.reason}]\n{_in_words(record)}", record.capture)
+    log_records.warn(f"{what}: {record.detail} [{record.reason}]\n{_in_words(record)}", record.capture)
 
 
 def say_loop(values: "BreakRecord", _: None) -> None:
     """Warns that the rest of a loop runs uncaptured, since a trace of it has reached its limit. Called by the native pipeline, once."""
     record = record_of(values)
     what = f"minidynamo runs the rest of a loop in {record.frame} uncaptured"
-    _logging.warn(f"{what}: {record.detail} [{record.reason}]\n{_in_words(record)}", record.capture)
+    log_records.warn(f"{what}: {record.detail} [{record.reason}]\n{_in_words(record)}", record.capture)
 
 
 def say_progress(captured: str, seconds: float, filename: str, line: int, function: str, nodes: int) -> None:
     """Tells where a capture is that goes on for long. Called by the native pipeline."""
-    _logging.warn(
+    log_records.warn(
         f"minidynamo has been capturing {captured} for {seconds:.0f} s: it is at {filename}:{line} in {function}, "
         f"with {nodes} nodes in the graph"
     )

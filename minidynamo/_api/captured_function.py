@@ -50,7 +50,7 @@ def reduce(captured: Any) -> str | tuple[Any, ...]:
 
 
 def _captured(target: Any, config: Any) -> Any:
-    from minidynamo._api import wrap
+    from minidynamo._api.optimize import wrap
 
     return wrap(target, config)
 

@@ -17,8 +17,9 @@ from typing import Any
 
 import torch
 
-from minidynamo import _logging, config
+from minidynamo import config
 from minidynamo._artifacts import folder
+from minidynamo._records import log_records
 
 _compiles = threading.local()
 _MOST_IN_ONE_RUN = 8  # kernels, where other processors are free
@@ -86,7 +87,7 @@ def _install_once() -> None:
             if list(inspect.signature(method).parameters) != parameters:
                 raise AttributeError(f"{method.__qualname__} takes other arguments")
     except (ImportError, AttributeError) as error:
-        _logging.emit("artifacts", f"the C++ compiler is run as Inductor does: {error!r}")
+        log_records.emit("artifacts", f"the C++ compiler is run as Inductor does: {error!r}")
         return
     for owner, method, _, around in doors:
         setattr(owner, method.__name__, _where_ours(method, around))
@@ -156,7 +157,7 @@ def _build(modules: list[dict[str, Any]], compiler: Any) -> None:
         try:
             built = _built_together(compiler, kernels)
         except Exception as error:  # one by one, then, as Inductor does; an error in a kernel comes again
-            _logging.emit("artifacts", f"kernels are compiled one by one: {error!r}")
+            log_records.emit("artifacts", f"kernels are compiled one by one: {error!r}")
     for (names, name), kernel in zip(places, built or [kernel.build() for kernel in kernels], strict=True):
         names[name] = kernel
 
