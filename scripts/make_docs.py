@@ -4,8 +4,8 @@
     python scripts/make_docs.py
 
 docs/graph_breaks.md comes from the table of break reasons and their examples (minidynamo/_records/break_pages.py), docs/coverage.md
-from the cases of tests/python/test_coverage.py, which are run for it.
-tests/python/test_break_reports.py and test_coverage.py compare the committed pages with what this makes.
+from the cases of tests/python/language/test_coverage.py, which are run for it.
+tests/python/breaks/test_break_reports.py and test_coverage.py compare the committed pages with what this makes.
 """
 
 import pathlib
@@ -83,7 +83,7 @@ def page() -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page())
-    sys.path.insert(0, str(ROOT / "tests" / "python"))
+    sys.path[:0] = [str(ROOT / "tests" / "python" / folder) for folder in ("language", "oracles")]
     import test_coverage
 
     test_coverage.PAGE.write_text(test_coverage.page())

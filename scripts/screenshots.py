@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/report.md: the report on tests/python/reported_program.py in Chromium.
+"""Makes the pictures of docs/report.md: the report on tests/python/oracles/reported_program.py in Chromium.
 
     .venv/bin/python -P scripts/screenshots.py
 
@@ -14,7 +14,7 @@ from selenium import webdriver
 
 ROOT = pathlib.Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
-sys.path.append(str(ROOT / "tests" / "python"))
+sys.path.append(str(ROOT / "tests" / "python" / "oracles"))
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = pathlib.Path(folder) / "report.html"
         # Without the folder of this checkout.
-        page.write_text(minidynamo.report().html().replace(f"{ROOT}/tests/python/reported_program.py", "program.py"))
+        page.write_text(minidynamo.report().html().replace(f"{ROOT}/tests/python/oracles/reported_program.py", "program.py"))
         driver.get(page.as_uri())
         driver.save_screenshot(str(IMAGES / "report.png"))
         next(row for row in driver.find_elements("css selector", "tr.function") if "Encoder" in row.text).click()

@@ -1,7 +1,7 @@
 """The page of each reason for which a capture stops: what it means, what to do, and an example before and after.
 
 `python -m minidynamo breaks` prints them, and docs/graph_breaks.md is made of them. The examples are the files of
-`_break_examples/`, which are read and never imported here: tests/python/test_break_examples.py runs them.
+`_break_examples/`, which are read and never imported here: tests/python/breaks/test_break_examples.py runs them.
 """
 
 import ast

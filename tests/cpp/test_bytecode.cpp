@@ -1,5 +1,5 @@
 // Bytecode made and changed by hand, and the parts of the interface that Python does not see. Whole-library round trips
-// are in tests/python/test_bytecode.py.
+// are in tests/python/language/test_bytecode.py.
 #if __has_include(<catch2/catch_test_macros.hpp>)  // version 3
 #include <catch2/catch_test_macros.hpp>
 #else

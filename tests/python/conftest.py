@@ -3,9 +3,11 @@
 import atexit
 import gc
 import os
+import pathlib
 import random
 import shutil
 import signal
+import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -17,6 +19,8 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 # What Inductor compiles is kept for this run alone, here and in the processes that tests start.
 os.environ["MINIDYNAMO_ARTIFACT_FOLDER"] = tempfile.mkdtemp(prefix="minidynamo-artifacts-")
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "oracles"))
+
 import pytest
 import torch
 
@@ -26,7 +30,7 @@ atexit.register(shutil.rmtree, os.environ["MINIDYNAMO_ARTIFACT_FOLDER"], ignore_
 torch.set_num_threads(1)
 # Every check of guards is made twice, here and in the processes that tests start: the fast way and the plain slow one.
 minidynamo.config.mirror = True
-# What is timed would depend on the machine; tests/python/test_where_capture_pays.py switches it on.
+# What is timed would depend on the machine; tests/python/backends/test_where_capture_pays.py switches it on.
 minidynamo.config.stop_where_slower = False
 os.environ["MINIDYNAMO_MIRROR"] = "1"
 # A shell's background jobs ignore Ctrl-C, and so would the processes that tests start.
@@ -46,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def is_left_out(item: pytest.Item) -> bool:
     name = item.path.stem.removeprefix("test_")
-    return name in SWEEPS and hasattr(item, "callspec") and zlib.crc32(item.nodeid.encode()) % SHARE != 0
+    return name in SWEEPS and hasattr(item, "callspec") and zlib.crc32(item.name.encode()) % SHARE != 0
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

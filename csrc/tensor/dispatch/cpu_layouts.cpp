@@ -1,5 +1,5 @@
 // Rules for CPU kernels whose results differ from their meta kernels', found by running both over torch's operator
-// table (tests/python/opinfo_oracle.py, tests/python/opinfo_layouts.py).
+// table (tests/python/oracles/opinfo_oracle.py, tests/python/oracles/opinfo_layouts.py).
 #include "tensor/dispatch/cpu_layouts.h"
 
 #include <ATen/ExpandUtils.h>

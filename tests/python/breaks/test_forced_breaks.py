@@ -1,0 +1,43 @@
+"""Every program of the corpus with a graph break before each of its instructions, at any depth of calls.
+
+`config.force_break_at = n` breaks the n-th instruction of every trace. pytest takes a few n of each program, others at each
+distance; all of them (some 40,000 runs, four minutes):
+
+    MINIDYNAMO_FULL=1 python -m pytest tests/python/breaks/test_forced_breaks.py
+"""
+
+import os
+import pathlib
+
+import differential
+import pytest
+
+import minidynamo
+
+PATHS = differential.PROGRAMS
+STRIDE = 1 if os.environ.get("MINIDYNAMO_FULL") else 41
+LAST = 4000
+
+EXEMPT = {
+    "break_stack_inspected": "asks for the names of frames; a resume function has its own",
+    "mode_autocast_module": "the cache of casts ends with each graph, so that low-precision gradients are summed otherwise",
+}
+
+
+def was_forced() -> bool:
+    records = minidynamo.debug.graph_breaks() + minidynamo.debug.uncaptured()
+    return any(record.reason == "forced" for record in records)
+
+
+@pytest.mark.parametrize("path", [path for path in PATHS if path.stem not in EXEMPT], ids=lambda path: path.stem)
+def test_break_at_every_instruction(path: pathlib.Path) -> None:
+    expected = differential.observe(path, lambda target: target)
+    first = 2 + PATHS.index(path) % STRIDE
+    for number in range(first, LAST, STRIDE):
+        minidynamo.reset()
+        with minidynamo.config.patch(force_break_at=number):
+            actual = differential.observe(path, lambda target: minidynamo.compile(target, backend="eager"))
+        different = differential.differences(expected, actual, exact=True)
+        assert not different, f"with a break at instruction {number}:\n" + "\n".join(different)
+        if not was_forced():
+            return
