@@ -63,6 +63,17 @@ class Walk {
   }
 };
 
+// The object that an effect stores outside of containers, where code that runs later may reach it.
+struct StoredObject {
+  const Ref* operator()(const AttributeWrite& write) const { return &write.value; }
+  const Ref* operator()(const ContextSet& set) const { return &set.value; }
+  const Ref* operator()(const ContentChange&) const { return nullptr; }    // its container is among the shadows
+  const Ref* operator()(const IteratorAdvance&) const { return nullptr; }  // made before the trace
+  const Ref* operator()(const GeneratorMove&) const { return nullptr; }    // native code alone uses its copy
+  const Ref* operator()(const DeferredCall&) const { return nullptr; }     // made after everything that the trace runs
+  const Ref* operator()(std::monostate) const { return nullptr; }
+};
+
 }  // namespace
 
 HeldState::HeldState(Tracer& tracer, const std::vector<PyObject*>& roots)
@@ -78,10 +89,8 @@ HeldState::HeldState(Tracer& tracer, const std::vector<PyObject*>& roots)
   const auto add = [&](const Ref& object) {
     if (object) from.push_back(object.get());
   };
-  for (const Effect& effect : tracer.effects.effects()) {
-    if (const auto* write = std::get_if<AttributeWrite>(&effect)) add(write->value);
-    if (const auto* set = std::get_if<ContextSet>(&effect)) add(set->value);
-  }
+  for (const Effect& effect : tracer.effects.effects())
+    if (const Ref* stored = std::visit(StoredObject(), effect)) add(*stored);
   for (ShadowContainer& shadow : tracer.world.shadows()) {
     if (!shadow.filled && !tracer.world.is_changed(shadow)) {
       unfilled_.push_back(&shadow);
