@@ -63,7 +63,7 @@ _PyInterpreterFrame* caller_of(const _PyInterpreterFrame* frame) {
 }
 #endif
 
-// Of locals and the stack together; negative: CPython does not say where the stack ends.
+// The locals and the stack together; negative: CPython does not say where the stack ends.
 int slots_in_use(const _PyInterpreterFrame* frame) {
 #if PY_VERSION_HEX < 0x030E0000
   return frame->stacktop;
@@ -93,7 +93,7 @@ ObservedFrame look_at(_PyInterpreterFrame* frame) {
   return seen;
 }
 
-// What CPython sends before each instruction.
+// The event that CPython sends before each instruction.
 constexpr int kBefore = PY_VERSION_HEX < 0x030C0000 ? PyTrace_OPCODE : PyTrace_LINE;
 
 int trace(PyObject*, PyFrameObject* frame, int what, PyObject*) {

@@ -28,8 +28,8 @@ void make_observable(PyObject* compiled);
 Ref call_observed(PyObject* callable, PyObject* arguments, const char* file,
                   const std::function<void(const std::vector<ObservedFrame>&)>& before);
 
-// Whether a frame stands where no instruction of the neutral set begins: where FOR_ITER and SEND lead (from
-// CPython 3.12 on), at the attributes of a function that is made (from 3.13 on).
+// True if a frame stands where no instruction of the neutral set begins: where FOR_ITER and SEND lead (from CPython
+// 3.12 on), at the attributes of a function that is made (from 3.13 on).
 bool stands_between(const ObservedFrame& frame);
 
 // A frame's stack in the order of StackLayout, which has the null of a call below the callable. From CPython 3.13 on it

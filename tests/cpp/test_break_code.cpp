@@ -144,7 +144,7 @@ class Broken {
     return found ? found : Py_None;
   }
 
-  // What running it returns or raises, and what was logged.
+  // The result or exception of running it, and what was logged.
   std::string outcome() {
     const Ref function =
         residual_function(plan_, world_.code("outer"), world_.names(), compiled()).to_function(world_.names());

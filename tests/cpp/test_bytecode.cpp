@@ -327,7 +327,7 @@ TEST_CASE("every row's stack effect is CPython's, with every argument", "[byteco
 
 namespace {
 
-// Of CPython's form of an instruction.
+// The name of CPython's form of an instruction.
 std::string cpython_name(Op op) {
   if (op == Op::LOAD_METHOD && raw::encoding_of(op).form == raw::Form::Attribute) return "LOAD_ATTR";
   if (op == Op::LOAD_SUPER_METHOD) return "LOAD_SUPER_ATTR";

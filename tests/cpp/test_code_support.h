@@ -1,4 +1,4 @@
-// What the tests of code objects share: Python text compiled and run in a namespace of its own, instructions found by
+// Helpers of the tests of code objects: Python text compiled and run in a namespace of its own, instructions found by
 // what they are.
 #pragma once
 #if __has_include(<catch2/catch_test_macros.hpp>)  // version 3

@@ -20,7 +20,7 @@ namespace {
 using namespace minidynamo;
 using Kind = PlanStep::Kind;
 
-// What the plans work on. `describe` numbers containers and objects by first sight, so that sharing shows.
+// The world that the plans work on. `describe` numbers containers and objects by first sight, so that sharing shows.
 constexpr const char* kWorld = R"(
 log = []
 class Thing:

@@ -190,7 +190,7 @@ class Recorder {
  private:
   Ref names_, fakes_, inputs_;
 
-  // The fake of a real tensor; made once, so that an in-place operation gives its argument's fake.
+  // The fake of a real tensor; made once, so that an in-place operation returns its argument's fake.
   Ref remember(PyObject* real) {
     Ref key = Ref::steal(PyLong_FromVoidPtr(real));
     if (PyObject* known = PyDict_GetItem(fakes_.get(), key.get())) return Ref::borrow(PyTuple_GET_ITEM(known, 1));

@@ -139,7 +139,7 @@ TEST_CASE("lengths, keys and elements", "[guard]") {
   struct Case {
     GuardKind kind;
     const char* expected;
-    const char* mutation;  // of x
+    const char* mutation;  // x's
     bool passes;
   };
   const Case cases[] = {

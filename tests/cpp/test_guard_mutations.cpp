@@ -325,7 +325,7 @@ class Explorer {
 
 struct Statistics {
   long checks = 0, passed = 0, failed = 0, guards = 0;
-  long steady_passed = 0, steady_failed = 0;  // of these, by what was written down of earlier walks
+  long steady_passed = 0, steady_failed = 0;  // of these, the checks that records of earlier walks decided
 };
 
 void play(unsigned seed, int mutations, Statistics& statistics) {
@@ -361,7 +361,7 @@ void play(unsigned seed, int mutations, Statistics& statistics) {
     }
     REQUIRE(fast == slow);
     REQUIRE_FALSE(PyErr_Occurred());
-    if (fast)  // what is gathered now is what a fresh walk over the same objects gathers
+    if (fast)  // gathers the same objects as a fresh walk
       for (uint32_t slot = 0; slot < tree.guards.gathered(); ++slot) {
         REQUIRE(slots[slot] != nullptr);
         REQUIRE(Py_REFCNT(slots[slot]) > 0);

@@ -1,4 +1,4 @@
-// What the guard tests share: Python snippets run in a namespace of their own, and a tree with its frame.
+// Helpers of the guard tests: Python snippets run in a namespace of their own, and a tree with its frame.
 #pragma once
 #if __has_include(<catch2/catch_test_macros.hpp>)
 #include <catch2/catch_test_macros.hpp>

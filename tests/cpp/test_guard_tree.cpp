@@ -339,7 +339,7 @@ PyMethodDef probe_definition = {"probe", probe, METH_NOARGS, nullptr};
 }  // namespace
 
 TEST_CASE("a check inside the death of a value that is being replaced", "[guard]") {
-  // CPython's specialized attribute store lets go of the old value before it gives the dict its new version.
+  // CPython's specialized attribute store lets go of the old value before it sets the dict's new version.
   Namespace python;
   Ref function = Ref::steal(PyCFunction_New(&probe_definition, nullptr));
   PyDict_SetItemString(python.dict(), "probe", function.get());

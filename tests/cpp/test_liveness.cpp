@@ -124,14 +124,14 @@ std::string names_of(const Bytecode& bytecode, const std::vector<int32_t>& local
 }
 
 int32_t first_of_line(const Bytecode& bytecode, int32_t line) {
-  // What CPython puts before RESUME carries the line of `def`.
+  // The instructions that CPython puts before RESUME carry the line of `def`.
   for (size_t i = 0; i < bytecode.instructions.size(); ++i)
     if (bytecode.instructions[i].position.line == line && bytecode.instructions[i].op != Op::RESUME)
       return static_cast<int32_t>(i);
   return -1;
 }
 
-// Whether the instruction looks at the local's slot or cell.
+// True if the instruction looks at the local's slot or cell.
 bool reads(const Instruction& instruction, int32_t local) {
   switch (instruction.op) {
     case Op::LOAD_FAST:

@@ -62,7 +62,7 @@ TEST_CASE("strings with something else between them") {
   REQUIRE(shorter.size() == 1);
   CHECK(shorter[0].length == 10);
   CHECK(shorter[0].starts == Starts{1, 15, 29});
-  // What lies between is compiled too: short strings are not worth it.
+  // The calls between them are compiled too: short strings are not worth it.
   CHECK(regions_of(chain("abcdevwabcdexyabcdez")).empty());
 }
 

@@ -319,7 +319,7 @@ const std::vector<SlotKind>& layout_at(const Place& place) {
   return place.prepared->stack_layout().before(place.instruction);
 }
 
-// What has a value: of the locals, and where one is saved on the stack, of its slots.
+// True for each local that has a value, and where one is saved on the stack, for each of its slots.
 std::vector<bool> bound_in(const Place& place) {
   std::vector<bool> bound;
   for (PyObject* local : place.frame->locals) bound.push_back(local);
@@ -354,7 +354,7 @@ Ref argument_for(const Place& place, const ResumeFunction& resume, ResumeParamet
   }
 }
 
-// What was being handled when the frame was entered, if it handles something itself.
+// The exception that was being handled when the frame was entered, if it handles something itself.
 Ref handled_outside(const Place& place, Ref handled) {
   const std::vector<SlotKind>& layout = layout_at(place);
   for (size_t slot = 0; slot < place.frame->stack.size() && slot < layout.size(); ++slot)
@@ -703,7 +703,7 @@ TEST_CASE("cells are shared with who else has them", "[resume]") {
       "    return add, x\n");
   const CodeInfo* outer = prepare(program.code("f"));
   const int32_t x = find_local(outer->bytecode, "x"), add = find_local(outer->bytecode, "add");
-  const int32_t at = find_op(outer->bytecode, Op::LOAD_DEREF);  // of the return
+  const int32_t at = find_op(outer->bytecode, Op::LOAD_DEREF);  // the return's
   const Ref cell = Ref::steal(PyCell_New(integer(7).get()));
   std::vector<bool> bound(outer->locals_count, false);
   bound[x] = bound[add] = true;

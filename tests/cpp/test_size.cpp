@@ -376,7 +376,7 @@ TEST_CASE("nothing is decided by the example of an unknown number") {
   CHECK(sizes.ask(is_less_equal(constant(0), unknown)));  // by its range
   CHECK_THROWS_AS(sizes.ask(is_less(unknown, known)), TraceAborted);
   CHECK_THROWS_AS(sizes.specialize(unknown + constant(1)), TraceAborted);
-  CHECK_THROWS_AS(sizes.suppose(is_less(unknown, known)), TraceAborted);  // nobody checks it
+  CHECK_THROWS_AS(sizes.suppose(is_less(unknown, known)), TraceAborted);  // no check follows
 
   std::vector<SizeCondition> checked;
   sizes.check = [&](SizeCondition condition) {
@@ -387,7 +387,7 @@ TEST_CASE("nothing is decided by the example of an unknown number") {
   CHECK(sizes.suppose(is_less_equal(unknown, constant(9))));
   CHECK(checked.size() == 1);
   CHECK_FALSE(sizes.ask(is_less(constant(9), unknown)));
-  CHECK(sizes.suppose(is_less(known, constant(100))));  // of a number that is known now it is asked
+  CHECK(sizes.suppose(is_less(known, constant(100))));  // asked directly, since the number is known by now
   CHECK(checked.size() == 1);
   CHECK(sizes.asked().size() == 1);
   CHECK(sizes.facts().size() == 1);

@@ -1,4 +1,4 @@
-// What lies on the value stack: against the stacks of frames that CPython runs, and against the depths that the
+// The layout of the value stack: against the stacks of frames that CPython runs, and against the depths that the
 // assembler computes.
 #include <map>
 
@@ -192,7 +192,7 @@ def run():
     return f(1)
 )"};
 
-// What an exception handler may find below it: nothing, or what was being handled.
+// True for what an exception handler may find below it: nothing, or the exception that was being handled.
 bool is_exception_state(PyObject* object) { return object && (object == Py_None || PyExceptionInstance_Check(object)); }
 
 bool agrees(SlotKind kind, PyObject* object) {

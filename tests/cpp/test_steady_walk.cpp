@@ -149,7 +149,7 @@ TEST_CASE("another object at the same address is another object", "[guard][stead
     tree.guards.finish();
     for (int i = 0; i < 3; ++i) REQUIRE(tree.check());
     REQUIRE(tree.guards.has_steady_walk());
-    // What is freed last is given out first.
+    // The allocator hands out first what was freed last.
     PyObject* address = std::exchange(first, Ref()).get();
     std::vector<Ref> tried;
     for (int i = 0; i < 1000 && (tried.empty() || !tried.back().is(address)); ++i) tried.push_back(python.value(other));

@@ -113,7 +113,7 @@ TEST_CASE("Recorded calls report nothing", "[tensor]") {
   at::rand({2});
   CHECK(flush_operator_reports());
   CHECK(observer.targets.empty());
-  CHECK(observer.impure == 1);  // rand; nobody can see the write to sin's result
+  CHECK(observer.impure == 1);  // rand; the write to sin's result cannot be seen
 }
 
 TEST_CASE("A scope ends with the error that was set and without the key", "[tensor]") {

@@ -18,8 +18,8 @@ PyObject* cache_token() { return "_abc.get_cache_token"_imported; }
 
 PyObject* subclass_check() { return "_abc._abc_subclasscheck"_imported; }
 
-// Of (abstract class, class, [token]): whether the one is a subclass of the other by now. It was not when the token was
-// what is in the list; tokens change when any class is registered with any abstract one.
+// True if, for (abstract class, class, [token]), the class is a subclass of the abstract class by now. It was not when
+// the token was that in the list; tokens change when any class is registered with any abstract one.
 PyObject* is_subclass_now(PyObject* self, PyObject*) {
   PyObject* seen = PyTuple_GET_ITEM(self, 2);
   Ref token = Ref::steal(PyObject_CallNoArgs(cache_token()));
@@ -59,7 +59,7 @@ void guard_is_no_subclass(Tracer& tracer, PyTypeObject* type, PyObject* classes)
 
 namespace {
 
-// What CPython keeps for an abstract class lies beneath an attribute that the program can take away; and before it
+// CPython's cache for an abstract class lies beneath an attribute that the program can take away; and before CPython
 // looks there, and where it does not find the answer, it calls what lies beneath two others, which the program can set.
 void guard_what_decides(Tracer& tracer, PyObject* abstract_class) {
   static PyObject* const names[] = {"_abc_impl"_name, "__subclasscheck__"_name, "__subclasshook__"_name};

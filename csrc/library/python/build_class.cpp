@@ -143,8 +143,8 @@ Ref change_class(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   return tracer.abort(BreakReason::ClassDefinition, "a class from before the call is changed");
 }
 
-// A trace cannot apply such a function, so what it would do backwards is not looked at. (The number that torch gives
-// each is not taken: it tells them apart, and no other gets it.)
+// A trace cannot apply such a function, so its backward is not looked at. (The trace takes no number from torch for it:
+// the number identifies one function, and no other gets it.)
 Ref autograd_function_class(Tracer& tracer, PyObject*, const Arguments& arguments) {
   auto* made = arguments.values.empty() ? nullptr : arguments.values[0].get();
   if (!made || !tracer.classes.has(made))

@@ -256,7 +256,7 @@ Ref builtin_hash(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);
-  if (Source* source = tracer.world.source_of(object)) {  // of the object that it stands for, and of no other
+  if (Source* source = tracer.world.source_of(object)) {  // only for the object that it stands for
     Ref number = Ref::made(PyLong_FromVoidPtr(source->value.get()));
     if (identity_is_only_a_key(tracer)) {  // then it matters only which objects are different
       tracer.world.require_distinct(source);
@@ -390,8 +390,8 @@ Ref mapping_proxy_get(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return get_item(tracer, "types.MappingProxyType.get"_imported, arguments);
 }
 
-// True if the real logger gives the answer that it gives in the trace: the trace has changed nothing that the logger's
-// level depends on. False where the trace has read the whole cache of the logger, which the answer adds to.
+// True if the real logger returns the answer that it returns in the trace: the trace has changed nothing that the
+// logger's level depends on. False where the trace has read the whole cache of the logger, which the answer adds to.
 bool is_logger_as_before(Tracer& tracer, PyObject* logger) {
   const auto is_as_before = [&](PyObject* object) {
     return tracer.world.source_of(object) && !tracer.effects.has_writes(object);
@@ -546,7 +546,7 @@ Ref descriptor_get(Tracer& tracer, PyObject* callable, const Arguments& argument
   if (Py_IS_TYPE(descriptor, &PyClassMethod_Type) && owner == Py_None)
     return bind_descriptor(tracer, descriptor, as_object(Py_TYPE(object)), nullptr);
   if (Py_IS_TYPE(descriptor, &PyClassMethod_Type)) return bind_descriptor(tracer, descriptor, owner, nullptr);
-  // What CPython would refuse is for it to say. A method that is told its class wants a class.
+  // CPython refuses a wrong argument itself. A method that gets its class wants a class.
   const bool wants_class = Py_IS_TYPE(descriptor, &PyMethodDescr_Type) &&
                            reinterpret_cast<PyMethodDescrObject*>(descriptor)->d_method->ml_flags & METH_METHOD;
   if ((is_getter && !PyType_IsSubtype(Py_TYPE(object), PyDescr_TYPE(descriptor))) ||

@@ -47,7 +47,7 @@ Ref context_variable_get(Tracer& tracer, PyObject*, const Arguments& arguments) 
   Source* variable = variable_of(tracer, arguments, 1, 2);
   if (!variable) return nullptr;
   if (const ContextSet* set = tracer.effects.last_set(arguments.values[0].get())) return set->value;
-  // Its own default counts only if the call gives none.
+  // Its own default counts only if the call passes none.
   const int32_t with_default = arguments.values.size() == 1;
   const Ref raw = Ref::steal(context_value(variable->value.get(), with_default));
   PyObject* found = raw ? raw.get() : nullptr;  // null: the variable has no value

@@ -1,4 +1,4 @@
-// What programs ask of frame objects, which stand for frames of the trace.
+// Operations of programs on frame objects, which stand for frames of the trace.
 #include "library/rules/handlers.h"
 
 #include "model/native/native_call.h"

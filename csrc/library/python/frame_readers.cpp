@@ -45,7 +45,7 @@ bool reads_lines_only(PyObject* globals, PyCodeObject* code) noexcept {
   return module == "torch" || is_one_of(module, kModules);
 }
 
-// What a global name stands for now; null: nothing.
+// The value that a global name stands for now; null: none.
 PyObject* value_of(PyObject* globals, PyObject* builtins, PyObject* name) noexcept {
   PyObject* value = named_item(globals, name);
   return !value && PyDict_Check(builtins) ? named_item(builtins, name) : value;
@@ -174,7 +174,7 @@ FrameUse frame_use_of_call(const Frame& frame) {
 void forbid_split(Tracer& tracer, FrameUse use) {
   Frame* last = tracer.frame;  // the outermost that is marked
   if (use == FrameUse::Stack) {
-    const Frame* entry = nullptr;  // of the library that asks
+    const Frame* entry = nullptr;  // the entry frame of the library that asks
     for (const Frame* frame = tracer.frame; frame && is_library_code(frame->code()); frame = frame->caller)
       entry = frame;
     const bool is_harmless =

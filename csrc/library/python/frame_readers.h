@@ -10,11 +10,12 @@
 
 namespace minidynamo {
 
-// What a call of this callable with so many positional arguments looks at; -1: any number. By rules of kind OwnFrame,
-// through functools.partial and bound methods.
+// The frames that a call of this callable with so many positional arguments looks at; -1: any number. By rules of kind
+// OwnFrame, through functools.partial and bound methods.
 FrameUse frame_use(PyObject* callable, Py_ssize_t arguments);
 
-// The same of what a CALL or CALL_FUNCTION_EX that the frame has come to calls; super() without arguments included.
+// The same for the callable of the CALL or CALL_FUNCTION_EX that the frame has come to; super() without arguments
+// included.
 FrameUse frame_use_of_call(const Frame& frame);
 
 // A reader is called in tracer.frame: none of the frames that it sees may be split any more.

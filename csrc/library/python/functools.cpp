@@ -57,7 +57,7 @@ bool existed_before_trace(Tracer& tracer, PyObject* object) {
   return true;
 }
 
-// What native code looks into must be the very object at the next call too.
+// An object that native code looks into must be the very same at the next call too.
 void pin_down(Tracer& tracer, PyObject* object) {
   if (PyObject* referent = referent_of(object)) return pin_down(tracer, referent);
   if (is_constant(object)) return;
@@ -237,7 +237,7 @@ class CachedCall {
     if (key_) look_ = weak_key(key_);
   }
 
-  // What the cache has, or will have by then. Null without a break: nothing.
+  // The result that the cache has, or will have by then. Null without a break: none.
   Ref find() {
     if (!key_) return nullptr;
     Ref result;
@@ -257,8 +257,8 @@ class CachedCall {
     return result;
   }
 
-  // The function was traced beneath, and gave this; it has to be called with effects `from` on. False: a break.
-  // `is_alone`: it has seen nothing that the trace did before, and does nothing but give its result.
+  // The function was traced beneath, and returned this; it has to be called with effects `from` on. False: a break.
+  // `is_alone`: it has seen nothing that the trace did before, and does nothing but return its result.
   bool keep(PyObject* result, size_t from, bool is_alone) {
     const bool is_known = is_constant(result) || is_guarded_by_identity(result);
     if (key_ && !is_known && is_alone && tracer_.limits.may_fill_caches) {
@@ -289,11 +289,11 @@ class CachedCall {
   Ref positional_, keywords_, key_;
   Ref look_;  // the key as it is held
 
-  // What a guarded look into the cache leads to.
+  // The source of the result that a guarded look into the cache finds.
   Source* source(const Ref& look, PyObject* value) const {
     return tracer_.guards.child(function_, Access::CachedResult, look.get(), 0, value);
   }
-  // By an earlier call of the program's: the cache would count one that it does not make.
+  // True if an earlier call of the program's fills the cache: to fill it again would count a call that is not made.
   bool will_be_filled() const {
     return std::ranges::any_of(tracer_.lru_caches_to_warm, [&](const DeferredCall& call) {
       if (!call.callable.is(callable_)) return false;
@@ -312,7 +312,7 @@ Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& ar
   if (is_typing_cache(callable)) return call_typing_cache(tracer, callable, arguments);
   const bool is_cache = Py_IS_TYPE(callable, lru_cache_type());
   const bool is_outside = tracer.world.source_of(callable) != nullptr;
-  if (is_cache && !is_outside) {  // it keeps what it gives; the function is traced where the cache calls it
+  if (is_cache && !is_outside) {  // it keeps its results; the function is traced where the cache calls it
     for (const Ref& value : arguments.values) require_distinct(tracer, value.get());
     return call_natively(tracer, callable, arguments);
   }
@@ -358,7 +358,7 @@ Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& ar
 
 namespace handlers {
 
-// Of a function that the trace made: any other might be one that it has never seen.
+// Makes a cached function around a function that the trace made: any other might be one that it has never seen.
 Ref make_cached_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   PyObject* const function = arguments.positional_count() ? arguments.values[0].get() : nullptr;
   if (!function || !PyFunction_Check(function) || !tracer.made.functions.contains(arguments.values[0]))

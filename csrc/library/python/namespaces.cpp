@@ -49,7 +49,7 @@ class CodeFromText {
   }
 
  private:
-  // What is wrong with the arguments.
+  // Refuses arguments that CPython would refuse, so that CPython says what is wrong with them.
   Ref as_cpython_says() { return refuse(tracer_, is_expression_ ? "eval() is called" : "exec() is called"); }
 
   bool find_code() {
@@ -139,7 +139,7 @@ PyObject* names_in(PyObject*, PyObject* object) {
 
 PyObject* names_in_callable() { return native_function<METH_O, names_in>("names_in"); }
 
-// What a C function tells of an object, which is asked again by a guard.
+// The result of a C function about an object; a guard asks for it again.
 Ref ask_and_guard(Tracer& tracer, PyObject* function, PyObject* object, const char* text) {
   Ref told = Ref::steal(PyObject_CallOneArg(function, object));
   Ref asked =
@@ -205,7 +205,7 @@ Ref builtin_dir(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
     Ref names = ask_and_guard(tracer, names_in_callable(), object, is_class ? "dir(class)" : "dir(module)");
     return names ? Ref::steal(PySequence_List(names.get())) : Ref();
   }
-  // Of an instance: its own names, and those of its class.
+  // An instance lists its own names, and those of its class.
   const bool is_instance = !is_class && is_python_class(type) && Py_TYPE(type) == &PyType_Type &&
                            type->tp_getattro == PyObject_GenericGetAttr && !has_own_dir(type) &&
                            !tracer.classes.has(as_object(type)) && !tracer.effects.writes_classes();

@@ -21,7 +21,7 @@ Ref make_native_object(Tracer& tracer, PyObject* callable, const Arguments& argu
   return call_natively(tracer, callable, arguments);
 }
 
-// A lock of the trace's own is held by nobody else, so that nobody lets go of it.
+// A lock that the trace made is held by the trace alone, so that no other thread releases it.
 Ref lock_acquire(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   PyObject* lock = arguments.positional_count() ? arguments.values[0].get() : nullptr;
   if (!lock || !is_own_native(lock)) return call_method_natively(tracer, callable, arguments);

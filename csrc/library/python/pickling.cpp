@@ -1,5 +1,5 @@
-// What copy and pickle ask an object for: object.__reduce_ex__, object.__getstate__ and the __reduce__ of builtin
-// containers, step by step, so that attributes and slots are those that the trace knows.
+// The questions of copy and pickle to an object: object.__reduce_ex__, object.__getstate__ and the __reduce__ of
+// builtin containers, step by step, so that attributes and slots are those that the trace knows.
 #include "library/rules/handlers.h"
 
 #include <string>
@@ -117,7 +117,7 @@ bool is_of_object(PyObject* method, const char* name) {
   return method && method == named_item(namespace_of(&PyBaseObject_Type), name);
 }
 
-// What __new__ is to get beside the class: a tuple, and a dict or null.
+// The arguments that __new__ gets besides the class: a tuple, and a dict or null.
 struct NewArguments {
   Ref positional, keywords;
 };
@@ -180,7 +180,7 @@ Ref reduce_to_new(Tracer& tracer, PyObject* object) {
   return Ref::made(PyTuple_Pack(5, maker, arguments.get(), state.get(), list_items.get(), dict_items.get()));
 }
 
-// What the C classes of containers answer for themselves.
+// True for containers whose C classes have a __reduce__ of their own.
 bool has_container_reduce(PyTypeObject* type) noexcept {
   return type == &PySet_Type || type == &PyFrozenSet_Type || type == &PyByteArray_Type ||
          type == known_types()->deque || type == known_types()->ordered_dict;

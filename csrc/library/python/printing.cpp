@@ -1,10 +1,10 @@
-// What a program prints is an effect: the residual code prints it, in the program's order, after the graph ran.
+// Printing is an effect: the residual code prints, in the program's order, after the graph ran.
 //
-// A stream of C code (sys.stdout, what a test puts in its place) tells the program nothing of what is written to it, so
-// that nothing in the trace depends on it. One whose write() is Python code is not left for later: that is traced, as
-// print() would call it. What cannot change between its place in the program and the end of the call is given to the
-// residual code as it is, a tensor if the graph writes to nothing that shares its memory; of all else the trace makes
-// the text.
+// A stream of C code (sys.stdout, or a test's replacement for it) does not tell the program what is written to it, so
+// that nothing in the trace depends on it. A stream whose write() is Python code is not left for later: that is traced,
+// as print() would call it. A value that cannot change between its place in the program and the end of the call is
+// passed to the residual code as it is, a tensor if the graph writes to nothing that shares its memory; of all else the
+// trace makes the text.
 #include "library/rules/handlers.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ namespace {
 
 std::nullptr_t refuse(Tracer& tracer, const char* what) { return tracer.abort(BreakReason::Print, what); }
 
-// What print() is called with; null: as if not given.
+// The arguments of print(); null: as if not given.
 struct Printed {
   std::span<const Ref> values;
   PyObject *separator = nullptr, *end = nullptr, *file = nullptr, *flush = nullptr;
@@ -82,7 +82,8 @@ Ref standard_output(Tracer& tracer, Printed& printed) {
   return load_part(tracer, source, Access::DictItem, "stdout"_name, stream);
 }
 
-// What C code of a stream's class keeps, guarded; null Ref without a Python error: there is none, or reading it fails.
+// An attribute that C code of a stream's class keeps, guarded; null Ref without a Python error: there is none, or
+// reading it fails.
 Ref load_native_part(Tracer& tracer, PyObject* stream, const char* part) {
   const Ref name = Ref::steal(interned(part));
   PyObject* descriptor = class_attribute(Py_TYPE(stream), name.get());
@@ -133,7 +134,8 @@ Stream kind_of_stream(Tracer& tracer, PyObject* stream) {
   return ends_in_native_code(tracer, Ref::borrow(stream)) ? Stream::Native : Stream::Unknown;
 }
 
-// What is the same at the end of the call, whatever happens until then, and of which print() makes the text itself.
+// True for a value that is the same at the end of the call, whatever happens until then, and of which print() makes the
+// text itself.
 bool stays_as_it_is(Tracer& tracer, PyObject* value) {
   auto is_plain = [&](PyObject* one) {
     return is_number(one) || one == Py_None || (tracer.symbols.active() && is_symbolic_int(one)) ||
@@ -167,8 +169,8 @@ bool has_calls_since(const EffectLog& log, size_t place) {
                      [](const Effect& effect) { return std::holds_alternative<DeferredCall>(effect); });
 }
 
-// What print() is to be given: objects as they are, or their texts. Texts of objects that print themselves, or that
-// raise, are made in Python.
+// Makes the values that print() is to be called with: objects as they are, or their texts. Texts of objects that print
+// themselves, or that raise, are made in Python.
 bool make_printable(Tracer& tracer, std::span<const Ref> values, bool as_texts, std::vector<Ref>& made) {
   for (const Ref& value : values) {
     if (!as_texts && stays_as_it_is(tracer, value.get())) {

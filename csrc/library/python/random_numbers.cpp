@@ -1,8 +1,8 @@
-// What is known of generators of random numbers: all that random.Random does comes down to five methods of C code.
+// Generators of random numbers: all methods of random.Random come down to five methods of C code.
 //
 // A generator that the trace made is its own, and draws for real. One from before the call has a state that the trace
 // does not know, until the program seeds it: from then on a copy draws in its place, and residual code brings the
-// generator to where the copy has come (GeneratorMove). Until then, floats and ints that it gives are inputs of the
+// generator to where the copy has come (GeneratorMove). Until then, floats and ints that it draws are inputs of the
 // graph (world/proxies/drawn_number.h); a number that the trace would have to know ends the trace.
 #include "library/rules/handlers.h"
 
@@ -102,7 +102,8 @@ bool draws_by_native_code(Tracer& tracer) {
   return true;
 }
 
-// What it does with these arguments, as seen by another generator: those that it refuses it refuses always.
+// True if the method returns a number of this type for these arguments, tried on another generator: a method that
+// refuses its arguments always refuses them.
 bool gives(PyTypeObject* type, PyObject* method, const Arguments& arguments) {
   const NativeScope native;
   const Ref other = Ref::steal(PyObject_CallFunction("random.Random"_imported, "i", 0));
@@ -135,7 +136,7 @@ bool draws_int64(const Arguments& arguments) {
 
 }  // namespace
 
-// By a seed that the program gives, any state is known.
+// A seed from the program makes any state known.
 Ref generator_seed(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const auto [generator, is_outside] = called_on(tracer, arguments);
   if (!generator) return refuse_unknown(tracer);

@@ -1,5 +1,5 @@
 // sum(). From CPython 3.12 on it keeps the errors of adding floats apart until the end, from 3.14 on those of complex
-// numbers as well, so that the sum of some is not what adding one after the other gives.
+// numbers as well, so that the sum of some differs from adding one after the other.
 #include "library/python/builtins.h"
 #include "model/native/native_call.h"
 #include "model/protocols/abstract.h"
@@ -27,8 +27,8 @@ std::optional<Kind> kind_of_total(Tracer& tracer, PyObject* total) noexcept {
   return std::nullopt;
 }
 
-// Of an item that is added to a total of a kind. Nullopt: as the operator does, behind which sum() asks for the total's
-// kind.
+// The kind of an item that is added to a total of a kind. Nullopt: as the operator does, after which sum() asks for the
+// total's kind.
 std::optional<Kind> kind_of_item(Tracer& tracer, Kind total, PyObject* item) noexcept {
   if (PyBool_Check(item) || (total > Kind::Int && PyLong_Check(item)) ||
       (tracer.symbols.active() && is_symbolic_number(item)))
@@ -43,7 +43,7 @@ class NumbersOfSum {
   NumbersOfSum(Tracer& tracer, Ref total, Kind kind)
       : tracer_(tracer), total_(std::move(total)), kind_(kind), is_known_(is_known(total_)) {}
 
-  Kind kind() const { return kind_; }  // of what they have come to so far
+  Kind kind() const { return kind_; }  // the kind of their sum so far
 
   // False: it is none of these.
   bool take(const Ref& item) {

@@ -1,11 +1,11 @@
-// What a program says to the world (warnings, log records), of which nothing comes back: said by the residual code, in
-// the program's order, as from the line where the program says it.
+// The messages of a program to the world (warnings, log records), which return nothing: the residual code makes them,
+// in the program's order, as from the line where the program makes them.
 //
-// Only what is known by then: texts, numbers and the like. Handlers and filters of the standard library and of packages
-// know nothing of what a trace writes. Where the program's own code listens (a handler, a filter, a `showwarning`), the
-// trace ends before the call: that code may read and write what the program has. A warning that is an error, or that
-// the frame's own handlers might have to catch, is given in Python; so is one that the program itself has arranged to
-// collect.
+// Only messages that are known by then: texts, numbers and the like. Handlers and filters of the standard library and
+// of packages do not see a trace's writes. Where the program's own code listens (a handler, a filter, a `showwarning`),
+// the trace ends before the call: that code may read and write the program's objects. A warning that is an error, or
+// that the frame's own handlers might have to catch, is made in Python; so is one that the program itself has arranged
+// to collect.
 #include "library/rules/handlers.h"
 
 #include <algorithm>
@@ -102,7 +102,7 @@ PyObject* warn_at_callable() { return native_function<METH_VARARGS, warn_at>("wa
 
 PyObject* log_at_callable() { return native_function<METH_VARARGS, log_at>("log_at"); }
 
-// What a filter says of a warning; nullopt: it is about another one. `item` is a tuple of the trace's own.
+// The action of a filter for a warning; nullopt: it is about another one. `item` is a tuple of the trace's own.
 std::optional<std::string_view> action_of(PyObject* item, PyObject* text, PyObject* category, bool& is_known) {
   PyObject *action, *message, *about, *module, *line;
   is_known = PyTuple_CheckExact(item) && PyArg_ParseTuple(item, "OOOOO", &action, &message, &about, &module, &line) &&
@@ -141,7 +141,7 @@ bool is_listener_of_program(PyObject* object) {
     return found && PyFunction_Check(found) && is_program_code(as_code(as_function(found)->func_code));
   };
   if (is_of_program(object)) return true;
-  if (PyType_Check(object)) {  // what it makes
+  if (PyType_Check(object)) {  // the code that makes its instances
     static PyObject* const makers[] = {"__new__"_name, "__init__"_name};
     if (std::ranges::any_of(makers,
                             [&](PyObject* name) { return is_of_program(class_attribute(as_type(object), name)); }))

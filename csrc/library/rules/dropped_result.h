@@ -1,10 +1,10 @@
-// True if the program asks for what a call gives.
+// Finds out if the program uses the result of a call.
 #pragma once
 #include "world/state/frame.h"
 
 namespace minidynamo {
 
-// The frame is at a call whose result nobody asks for.
+// True if the frame is at a call whose result is dropped.
 bool is_result_dropped(const Frame& frame);
 
 }  // namespace minidynamo

@@ -5,7 +5,7 @@
 
 namespace minidynamo {
 
-// Of a callable by its type, or by torch.compile's marks; null: it is no such thing.
+// The rule for a callable by its type, or by torch.compile's marks; null: it is no such thing.
 const Rule* rule_of_wrapper() noexcept;          // an object of ours with a `__wrapped__`
 const Rule* rule_of_compiled() noexcept;         // a function that torch.compile made
 const Rule* rule_of_script(PyTypeObject* type);  // torch.jit's functions and modules

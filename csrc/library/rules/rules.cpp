@@ -124,7 +124,7 @@ class RuleTable {
       found.push_back(std::move(row));
       return;
     }
-    // Of a class what it defines itself, of anything else what it has.
+    // A class contributes the names that it defines itself, anything else those that it has.
     Ref names = PyType_Check(object.get()) ? Ref::steal(PyDict_Keys(namespace_of(as_type(object.get()))))
                                            : Ref::steal(PyObject_Dir(object.get()));
     for (Py_ssize_t i = 0; names && i < PyList_GET_SIZE(names.get()); ++i) {
@@ -197,7 +197,7 @@ const Rule* rule_for_type(PyTypeObject* type) {
   return nullptr;
 }
 
-// What torch.export hears of constructors of tensor subclasses by, which does nothing else.
+// True for the function by which torch.export learns of constructors of tensor subclasses, and which does nothing else.
 bool makes_subclass(PyObject* function) {
   if (!PyFunction_Check(function)) return false;
   return !PyUnicode_CompareWithASCIIString(as_code(PyFunction_GET_CODE(function))->co_qualname,
@@ -301,7 +301,7 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
     case Rule::Kind::Operator:
       return call_operator(tracer, callable, arguments);
     case Rule::Kind::Leaf:
-      // What is given objects of its own (a distance as a module, options) is made of what it does.
+      // A function with objects of its own among its arguments (a distance as a module, options) is traced into.
       if (PyFunction_Check(callable) && !can_stand_in_graph(arguments))
         return call_function(tracer, callable, arguments);
       return record_call(tracer, NodeKind::CallFunction, callable, arguments);

@@ -56,8 +56,8 @@ struct RuleOfCallable {
 
 struct CallableRules {
   std::unordered_map<const void*, RuleOfCallable> rules;
-  // What functions of torch.compiler and torch._dynamo collect; null until torch._dynamo is there. Ids of functions, as
-  // a set or a dict; a dict from functions to wrappers with the substitute as an attribute.
+  // The functions that torch.compiler and torch._dynamo collect; null until torch._dynamo is there. Ids of functions,
+  // as a set or a dict; a dict from functions to wrappers with the substitute as an attribute.
   Ref allowed_by_torch, disallowed_by_torch, substituted_by_torch;
 };
 
@@ -79,7 +79,7 @@ Ref weak_reference(PyObject* callable) {
   return reference;
 }
 
-// An opaque call: its node stays though nobody uses the result, since nobody knows what it does.
+// An opaque call: its node stays though its result is unused, since its side effects are unknown.
 Ref call_in_graph(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   return record_opaque_call(tracer, callable, arguments);
 }
@@ -115,8 +115,8 @@ Ref call_assumed_constant(Tracer& tracer, PyObject* callable, const Arguments& a
   return enter(tracer, tracer.guards.kept(result.get(), qualified_name(callable) + "()"));
 }
 
-// What torch.compiler.substitute_in_graph says of a function (borrowed), unless torch says so itself: its own functions
-// are known here in other ways.
+// The substitute that torch.compiler.substitute_in_graph names for a function (borrowed), unless torch itself names it:
+// torch's own functions are known here in other ways.
 PyObject* substitute_by_torch(PyObject* callable) {
   PyObject* known = callable_rules().substituted_by_torch.get();
   if (!known || !PyDict_Check(known) || !(PyCFunction_Check(callable) || PyFunction_Check(callable))) return nullptr;
@@ -177,9 +177,9 @@ struct CodeRules {
   // Verdicts by filename object; modules that were not imported yet are looked for again when more modules are.
   std::unordered_map<Ref, bool> verdicts;
   Py_ssize_t modules_seen = -1;
-  uint64_t changes = 0;  // of the files
+  uint64_t changes = 0;  // the files'
   Ref torch_wrapper;     // the code of what torch._compile._disable_dynamo returns
-  // Of functions of torch that, with all that they call, run uncaptured: nothing in them is worth a graph.
+  // The code of functions of torch that, with all that they call, run uncaptured: nothing in them is worth a graph.
   std::unordered_set<Ref> apart;
 };
 
@@ -259,7 +259,8 @@ TorchWrapper torch_wrapper(PyObject* function) {
   return is_own ? TorchWrapper::Compiles : TorchWrapper::None;
 }
 
-// What torch itself wrapped so when it imported torch._dynamo: parts of its optimizers that TorchDynamo cannot trace.
+// True for a function that torch itself wrapped so when it imported torch._dynamo: parts of its optimizers that
+// TorchDynamo cannot trace.
 bool is_part_of_optimizer(PyObject* function) {
   PyObject* original = mark_of(function, "_torchdynamo_orig_callable"_name);
   PyObject* reason = mark_of(function, "_torchdynamo_disable_msg"_name);
@@ -283,7 +284,7 @@ bool runs_apart(PyObject* function) {
   return !apart.empty() && apart.count(Ref::borrow(PyFunction_GET_CODE(function)));
 }
 
-// What DistributedDataParallel does around its module: it talks to C++ objects of its own.
+// Keeps out what DistributedDataParallel does around its module: it talks to C++ objects of its own.
 void look_for_data_parallel() {
   PyObject* module = named_item(PyImport_GetModuleDict(), "torch.nn.parallel.distributed");
   PyObject* type = module ? named_item(PyModule_GetDict(module), "DistributedDataParallel") : nullptr;

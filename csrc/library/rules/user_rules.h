@@ -1,6 +1,6 @@
-// What the user says about functions and files: allow_in_graph, assume_constant_result, disallow_in_graph,
-// substitute_in_graph, disable, skip; and the marks
-// that torch.compiler's functions of the same names leave, read without importing torch._dynamo.
+// The user's rules for functions and files: allow_in_graph, assume_constant_result, disallow_in_graph,
+// substitute_in_graph, disable, skip; and the marks that torch.compiler's functions of the same names leave, read
+// without importing torch._dynamo.
 //
 // Rules decide when a frame is captured; entries that exist stay. They survive reset_runtime().
 #pragma once
@@ -25,7 +25,7 @@ void add_user_rule(PyObject* callable, UserRule rule, Ref substitute = nullptr);
 // False if there was none.
 bool remove_user_rule(PyObject* callable) noexcept;
 
-// The rule that the user or a mark of torch.compiler gives a callable; null if there is none.
+// The rule that the user or a mark of torch.compiler sets for a callable; null if there is none.
 const Rule* find_user_rule(PyObject* callable);
 // To be called when modules may have been imported.
 void look_for_torch_marks();

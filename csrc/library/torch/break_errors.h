@@ -11,7 +11,7 @@ namespace minidynamo {
 // At the place where this thread is, in a trace or not.
 bool breaks_are_errors() noexcept;
 
-// What a trace says of it ends with the scope.
+// The state that a trace sets ends with the scope.
 class BreakErrorsOfTrace {
  public:
   BreakErrorsOfTrace() noexcept;

@@ -44,7 +44,7 @@ Ref function_mode_of_stack(Tracer& tracer, PyObject* callable, const Arguments& 
   return tracer.abort(BreakReason::UnknownFunction, callable_name(callable) + " asks for a mode from before the trace");
 }
 
-// What only tells whether there are modes, or how many, or whether an argument has a __torch_function__.
+// Functions that only say if there are modes, or how many, or if an argument has a __torch_function__.
 Ref ask_function_modes(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   const FunctionModesShown shown(tracer.function_modes.stack().size());
   return call_natively(tracer, callable, arguments);

@@ -51,7 +51,7 @@ Ref transform_call(Tracer& tracer, PyObject* callable, const Arguments& given) {
 
 Ref enter_dual_level(Tracer& tracer, PyObject* callable, const Arguments& given) {
   const Arguments arguments = as_written(callable, given);
-  if (has_dual_level())  // of another thread: torch has one for all
+  if (has_dual_level())  // another thread's: torch has one for all
     return tracer.abort(BreakReason::ActiveMode, "forward-mode AD is active");
   const NativeScope native;
   Ref level = Ref::steal(PyObject_CallNoArgs(callable));
@@ -105,7 +105,7 @@ Ref gradients_of_transform(Tracer& tracer, PyObject* callable, const Arguments& 
   return call_function(tracer, callable, arguments);
 }
 
-// What a transform may have changed is the trace's own; what it has not is guarded.
+// A state that a transform of the trace may have changed is the trace's own; any other is guarded.
 Ref ask_transform_state(Tracer& tracer, PyObject* callable, const Arguments& given) {
   const Arguments arguments = as_written(callable, given);
   Ref answer = call_natively(tracer, callable, arguments);
@@ -119,7 +119,7 @@ Ref wrap_outputs_of_function(Tracer& tracer, PyObject*, const Arguments& argumen
   return call(tracer, "minidynamo._runtime.autograd_function.wrap_outputs"_imported, arguments);
 }
 
-// an autograd.Function, perhaps within levels, each of which has its say
+// an autograd.Function, perhaps within levels, each of which handles the call
 Ref call_custom_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!TransformState::now().levels) return call_function(tracer, callable, arguments);
   // autograd's engine calls these; they are traced where the trace knows where they come from.

@@ -1,6 +1,6 @@
-// NumPy's generators of random numbers. What is drawn of constants is drawn before the graph runs, and is an input of
-// it (world/proxies/drawn_number.h): a float, an int, or an array, as a tensor over its memory. What is drawn of
-// anything else, or gives something else (a shuffled list, a scalar of NumPy's), ends the trace.
+// NumPy's generators of random numbers. A draw with constant arguments is made before the graph runs, and is an input
+// of it (world/proxies/drawn_number.h): a float, an int, or an array, as a tensor over its memory. A draw with other
+// arguments, or of something else (a shuffled list, a scalar of NumPy's), ends the trace.
 #include "library/rules/handlers.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ PyObject* seed(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
 PyObject* draw_callable() { return native_function<METH_FASTCALL, draw_of>("draw"); }
 PyObject* seed_callable() { return native_function<METH_FASTCALL, seed>("seed"); }
 
-// What a draw gives from another generator of the class: that depends on the arguments alone.
+// The result of a draw from another generator of the class: it depends on the arguments alone.
 Ref example_of(PyObject* generator, PyObject* method, PyObject* values, PyObject* names) {
   static constinit ImportedType legacy_class{"numpy.random.RandomState"};
   const NativeScope native;
@@ -61,7 +61,7 @@ Ref example_of(PyObject* generator, PyObject* method, PyObject* values, PyObject
 
 }  // namespace
 
-// A method of numpy.random.RandomState and numpy.random.Generator that gives numbers or an array.
+// A method of numpy.random.RandomState and numpy.random.Generator that returns numbers or an array.
 Ref numpy_draw(Tracer& tracer, PyObject* method, const Arguments& arguments) {
   PyObject* const generator = arguments.positional_count() ? arguments.values[0].get() : nullptr;
   const auto given = arguments.values.subspan(generator ? 1 : 0);

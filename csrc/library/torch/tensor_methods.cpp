@@ -48,7 +48,7 @@ Ref tensor_read(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   const Ref value = tensor ? known_value(tensor) : Ref();
   if (!value) {
     if (PyErr_Occurred()) return nullptr;
-    // What is only asked whether it is true may stay a tensor.
+    // A tensor whose truth alone is asked may stay a tensor.
     const bool is_plain = tensor && arguments.values.size() == 1 && arguments.is_direct;
     if (is_plain && is_checked_next(*tracer.frame) && reads_truth(tensor, name.get())) return Ref::borrow(tensor);
     if (tensor && is_fake(tensor) && arguments.values.size() == 1)
@@ -72,7 +72,7 @@ Ref tensor_numpy(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!is_plain || (arguments.values.size() != 1 && !(is_forced && is_constant(arguments.values[1].get()))))
     return tracer.abort(BreakReason::ScalarRead, "a tensor is turned into a numpy array");
   Ref tensor = arguments.values[0];
-  if (is_forced && arguments.values[1].is(Py_True)) {  // what needs neither autograd nor a copy
+  if (is_forced && arguments.values[1].is(Py_True)) {  // no need of autograd or of a copy
     tensor = record_call(tracer, NodeKind::CallMethod, "detach"_name, Arguments{std::span<const Ref>(&tensor, 1)});
   }
   return tensor ? array_of_fake(tracer, tensor.get()) : Ref();
@@ -239,7 +239,7 @@ Ref make_tensor(Tracer& tracer, PyObject*, const Arguments& arguments) {
 
 namespace {
 
-// The dtype that torch.full gives without one: that of the number which it would read.
+// The dtype of torch.full's result without a dtype: that of the number which it would read.
 Ref dtype_of_number(PyObject* tensor) {
   auto named = [](const char* path) { return import_object(path); };
   auto is = [&](const char* question) { return call_native_method(tensor, question).is(Py_True); };
@@ -250,8 +250,8 @@ Ref dtype_of_number(PyObject* tensor) {
   return dtype.is(of_bool.get()) ? of_bool : named("torch.int64");
 }
 
-// The dtype of what a function that fills with a float gives: that which it is given, the default one, or that of its
-// first argument. Null: it is not known.
+// The dtype of the result of a function that fills with a float: that which it is called with, the default one, or that
+// of its first argument. Null: it is not known.
 Ref dtype_of_filled(const Arguments& arguments, bool is_default) {
   const size_t count = arguments.positional_count();
   for (size_t i = count; i < arguments.values.size(); ++i) {
@@ -347,7 +347,7 @@ Ref compare_all(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
       arguments.positional_count() >= 2 && is_fake(arguments.values[0].get()) && is_fake(arguments.values[1].get());
   const bool are_known =
       are_tensors && has_known_value(arguments.values[0].get()) && has_known_value(arguments.values[1].get());
-  // Of one tensor with itself, torch does not look at the elements.
+  // Comparing a tensor with itself, torch does not look at the elements.
   if (!are_tensors || are_known || differ_in("shape"_name) || differ_in("dtype"_name) || !arguments.is_direct ||
       !is_checked_next(*tracer.frame) ||
       storage_of_fake(arguments.values[0].get()) == storage_of_fake(arguments.values[1].get()))

@@ -1,4 +1,4 @@
-// What torch has for tensors of classes of the program's: how they are made, and what a __torch_function__ does that
+// torch's functions for tensors of the program's classes: how they are made, and what a __torch_function__ does that
 // leaves the call to torch.
 #include "library/rules/handlers.h"
 
@@ -25,7 +25,7 @@ Ref in_an_unknown_form(Tracer& tracer, const char* what) {
   return tracer.abort(BreakReason::UnsupportedTensor, std::string(what) + " in a form that is not known");
 }
 
-// Functions of which torch gives the result as it is, whatever the class.
+// Functions whose result torch returns as it is, whatever the class.
 PyObject* unwrapped_functions() {
   static constinit CachedObject functions{[](const char* path) {
                                             const Ref all = import_object(path);
@@ -76,8 +76,8 @@ Ref tensor_new_of_class(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return new_of_class(tracer, type, Arguments{arguments.values.subspan(2), arguments.keyword_names});
 }
 
-// (cls, function, types, args=(), kwargs=None): calls the function where classes have no say, and gives its result the
-// class.
+// (cls, function, types, args=(), kwargs=None): calls the function with the __torch_function__ of classes muted, and
+// converts its result to the class.
 Ref default_torch_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   const size_t count = arguments.values.size();
   PyTypeObject* type = count ? class_argument(arguments.values[0].get()) : nullptr;

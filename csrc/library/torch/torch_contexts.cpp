@@ -39,7 +39,7 @@ bool is_disabling(PyObject* object) {
   return false;
 }
 
-// pybind11 gives its own methods the function's record before the object.
+// pybind11 passes the function's record to its own methods before the object.
 PyObject* context_in(const Arguments& arguments) {
   for (const Ref& value : arguments.values)
     if (is_disabling(value.get())) return value.get();
@@ -50,7 +50,7 @@ PyObject* context_in(const Arguments& arguments) {
 
 namespace handlers {
 
-// of torch._C.DisableTorchFunctionSubclass() and its like
+// __enter__ of torch._C.DisableTorchFunctionSubclass() and its like
 Ref enter_disabling_context(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   PyObject* context = context_in(arguments);
   if (!context) return call_natively(tracer, callable, arguments);
@@ -98,7 +98,7 @@ Ref profiler_monitor(Tracer& tracer, PyObject* callable, const Arguments& argume
   return call_function(tracer, callable, arguments);
 }
 
-// what record_function is made of
+// the functions that record_function is made of
 Ref profiler_range_enter(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   Ref record = Ref::steal(PyObject_CallNoArgs(as_object(&PyBaseObject_Type)));
   if (record)

@@ -88,7 +88,7 @@ struct DrawArguments {
   Ref values, names;  // without it
 };
 
-// Of a call with a generator and constants besides; nullopt: of another one.
+// The arguments of a call with a generator and constants besides; nullopt: of another one.
 std::optional<DrawArguments> parse(Tracer& tracer, const Arguments& arguments) {
   static constexpr std::string_view kNames[] = {"size", "dtype", "device", "low", "high", "n", "mean", "std"};
   DrawArguments parsed;
@@ -130,7 +130,7 @@ bool has_generator(const Arguments& arguments) {
   return std::ranges::any_of(arguments.values, [](const Ref& value) { return is_generator(value.get()); });
 }
 
-// What a draw gives, from this generator for real. Null without a Python error: nothing that an input can stand for.
+// The result of a draw, from this generator for real. Null without a Python error: nothing that an input can stand for.
 Ref example_from(PyObject* generator, PyObject* callable, const DrawArguments& given) {
   const NativeScope native;
   const TensorTraceSuspended suspended;

@@ -1,10 +1,10 @@
 // torch.autograd.Function: forward and backward of the user's class are traced, one after the other, and become the two
-// bodies of torch.ops.higher_order.autograd_function_apply, so that whoever differentiates the graph takes the user's
-// backward. Where no gradient is asked for, the forward alone is traced in place.
+// bodies of torch.ops.higher_order.autograd_function_apply, so that the graph is differentiated by the user's backward.
+// Where no gradient is asked for, the forward alone is traced in place.
 //
-// The operator's forward body is given the tensors that the function is applied to, then what else it uses, and gives
-// ((results), (what the backward uses)). The backward body is given a gradient for each result and what was kept for
-// it, and gives a gradient, or None, for each input of the forward body.
+// The operator's forward body gets the tensors that the function is applied to, then what else it uses, and returns
+// ((results), (what the backward uses)). The backward body gets a gradient for each result and what was kept for it,
+// and returns a gradient, or None, for each input of the forward body.
 #include "library/rules/handlers.h"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ std::nullptr_t refuse_unusual(Tracer& tracer) {
   return tracer.abort(BreakReason::AutogradFunction, "an autograd.Function is applied in an unusual way");
 }
 
-// What torch.func makes of a class for one of its levels.
+// True for a class that torch.func makes for one of its levels.
 bool is_of_one_level(PyObject* function_class) {
   static constinit ImportedType one_level{"torch.autograd.function._SingleLevelFunction"};
   static constinit ImportedType of_programs{"torch.autograd.Function"};
@@ -117,7 +117,7 @@ class Application {
     return tracer_.abort(BreakReason::AutogradFunction, std::string(text ? text : "?") + ".apply: " + why);
   }
 
-  // What torch's class has, if the user's class has nothing of its own, is null.
+  // `method` is null if the user's class has none of its own and inherits that of torch's class.
   bool own_method(const char* name, Ref& method) {
     const Ref key = Ref::made(PyUnicode_InternFromString(name));
     method = load_attribute(tracer_, class_, key.get());
@@ -127,7 +127,7 @@ class Application {
     return true;
   }
 
-  // What was said to the ctx: null Ref without error if nothing was.
+  // The value that was set on the ctx: null Ref without error if none was.
   Ref told(const char* name) {
     const Ref own = Ref::steal(PyObject_GenericGetDict(context_.get(), nullptr));
     Ref value = own ? Ref::borrow(named_item(own.get(), name)) : Ref();
@@ -230,7 +230,7 @@ class Application {
     return static_cast<bool>(given);
   }
 
-  // The gradients that the user's backward gives, one for each input. Empty: the trace is given up.
+  // The gradients that the user's backward returns, one for each input. Empty: the trace is given up.
   std::vector<Ref> backward(const std::vector<Ref>& gradients) {
     Ref backward, vjp, boxed;
     if (!own_method("backward", backward) || !own_method("vjp", vjp))
@@ -269,7 +269,7 @@ class Application {
   }
 
   Ref with_backward() {
-    std::vector<Ref> results, outputs;  // all that the forward gives; the tensors among it
+    std::vector<Ref> results, outputs;  // all that the forward returns; the tensors among it
     std::vector<long> dirty, constant, saved_positions;
     bool is_tuple = false;
     std::unique_ptr<Subgraph> forward_body, backward_body;

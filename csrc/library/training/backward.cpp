@@ -2,7 +2,7 @@
 // called, and each operator of the pass is recorded.
 //
 // A backward pass uses what the operators of the forward pass saved, much of which no node of a graph of Python calls
-// gives. And what it accumulates in `.grad` would be lost where such a graph is differentiated once more. So a trace
+// returns. And what it accumulates in `.grad` would be lost where such a graph is differentiated once more. So a trace
 // that comes to one is made again *below autograd*: every operator of it is recorded, and the graph runs with autograd
 // off. Where no tensor accumulates, nor the pass needs what it cannot have, the graph stays one of Python calls.
 //
@@ -118,7 +118,7 @@ class BackwardPass {
     for (PyObject* leaf : reached) {
       if (accumulates_ && !is_leaf_with_gradient(leaf))
         return refuse("a gradient is accumulated in a tensor that is no leaf");
-      // A pass within another one (in a hook, in a backward) gives to what the outer one gives to.
+      // A pass within another one (in a hook, in a backward) accumulates where the outer one accumulates.
       if (!is_outside(leaf) || tracer_.backward.receiving.count(leaf)) continue;
       if (!give_hooks(tracer_, leaf)) return nullptr;
       if (!accumulates_) continue;
@@ -143,7 +143,7 @@ class BackwardPass {
     return !is_outside(leaf) || load_tensor_attribute(tracer_, leaf, "_backward_hooks"_name);
   }
 
-  // Gives a leaf the gradient that the program has left there.
+  // Sets a leaf's gradient to the one that the program has left there.
   bool give_gradient(PyObject* leaf) {
     const Ref before = load_tensor_attribute(tracer_, leaf, "grad"_name);
     if (before) set_gradient(leaf, before.get());
@@ -165,7 +165,7 @@ Ref trace_backward(Tracer& tracer, PyObject* callable, const Arguments& argument
   return call_function(tracer, callable, arguments);
 }
 
-// What it comes to.
+// The engine's function, which autograd.grad() and backward() call.
 Ref run_backward(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   return BackwardPass(tracer, callable, arguments).run();
 }

@@ -39,8 +39,8 @@ PyObject** own_keyword(Settings& settings, std::string_view name, PyObject*& ign
   return nullptr;
 }
 
-// What is called at run time to make the contexts of a selective checkpoint: it has to be the same object at each call,
-// and to see the same.
+// True for a function that may be called at run time to make the contexts of a selective checkpoint: it has to be the
+// same object at each call, and to see the same.
 bool is_fixed_function(Tracer& tracer, PyObject* function) {
   if (Py_IS_TYPE(function, known_types()->partial)) {
     for (const char* name : {"func", "args", "keywords"}) {
@@ -58,7 +58,7 @@ std::nullptr_t refuse(Tracer& tracer, const std::string& why) {
   return tracer.abort(BreakReason::Checkpoint, std::string("torch.utils.checkpoint.checkpoint: ") + why);
 }
 
-// True if the reentrant kind, which makes every result require a gradient, gives what the other one gives.
+// True if the reentrant kind, which makes every result require a gradient, has the same results as the other one.
 bool is_as_reentrant(const std::vector<Ref>& made) {
   return std::ranges::all_of(made, [](const Ref& fake) {
     const NativeScope native;
@@ -154,8 +154,8 @@ Ref checkpoint(Tracer& tracer, PyObject*, const Arguments& arguments) {
     PyTuple_SET_ITEM(positions.get(), static_cast<Py_ssize_t>(i), Ref::made(PyLong_FromLong(written[i])).release());
   if (!written.empty() && PyDict_SetItemString(taken->meta.get(), "written_operands", positions.get()) < 0)
     return nullptr;
-  // What random numbers and writes come to when the body is computed again, the operator itself leaves to the compiler
-  // behind it.
+  // The operator itself leaves it to the compiler behind it to repeat random numbers and writes when the body is
+  // computed again.
   const std::vector<Ref> operands = taken->operands;
   std::vector<Ref> node_values = {object_for(std::move(taken))};
   node_values.insert(node_values.end(), operands.begin(), operands.end());

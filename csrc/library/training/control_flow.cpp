@@ -24,7 +24,7 @@
 namespace minidynamo::handlers {
 namespace {
 
-// What a body gave: tensors, and how they lie in tuples, lists and dicts.
+// The results of a body: tensors, and how they lie in tuples, lists and dicts.
 struct Flat {
   std::vector<Ref> leaves;
   Ref spec;
@@ -152,7 +152,7 @@ class Operator {
     return result ? result : refuse("its results have no gradient");
   }
 
-  // What the bodies use besides their parameters, each once; they all take all of it.
+  // The values that the bodies use besides their parameters, each once; each body takes all of them.
   static std::vector<Ref> share_operands(std::initializer_list<Subgraph*> bodies) {
     std::vector<Ref> all;
     for (const Subgraph* one : bodies)
@@ -314,7 +314,7 @@ Ref map_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   return recorded ? operation.unflatten(results.get(), of_body.spec) : Ref();
 }
 
-// scan_op(function, initial, stacked, additional): the function gives what is carried, then what is stacked.
+// scan_op(function, initial, stacked, additional): the function returns what is carried, then what is stacked.
 Ref scan_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   Operator operation(tracer, "scan", callable);
   if (arguments.values.size() != 4) return operation.refuse("it is called with keywords");

@@ -51,7 +51,7 @@ std::unique_ptr<Subgraph> body_of(Tracer& tracer, PyObject* function, std::vecto
   return taken;
 }
 
-// What the operator gives, with a history if one of its inputs has one.
+// The operator's results, with a history if one of its inputs has one.
 Ref results_like(Tracer& tracer, const std::vector<Ref>& values, const std::vector<Ref>& buffers) {
   Ref made;
   {

@@ -20,7 +20,7 @@
 namespace minidynamo::handlers {
 namespace {
 
-// What is watched while the step is made.
+// The state that is watched while the step is made.
 class Step {
  public:
   explicit Step(Tracer& tracer)

@@ -1,4 +1,4 @@
-// What torch.optim does around the arithmetic of a step: it asks for graph breaks, keeps its zero_grad() away from
+// The parts of torch.optim around the arithmetic of a step: it asks for graph breaks, keeps its zero_grad() away from
 // compilers, and reads how many steps there were out of tensors. The step itself is Python code that is traced as any.
 #include "library/rules/handlers.h"
 

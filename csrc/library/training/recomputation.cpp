@@ -41,10 +41,10 @@ Ref kind_of(PyObject* tensor) {
   return tuple_of(parts);
 }
 
-// What one call of a checkpoint has saved.
+// The state that one call of a checkpoint has saved.
 struct Region {
   Ref function, values, keywords, autocast;
-  std::vector<std::pair<Ref, Ref>> versions;  // of the tensors that it was given, and how often each was written to
+  std::vector<std::pair<Ref, Ref>> versions;  // the tensors that it was given, and how often each was written to
   std::optional<size_t> random_position;
   std::vector<Ref> saved;                                 // the kind of each tensor
   std::unordered_map<long, std::vector<Ref>> again = {};  // by backward pass: those that were computed again

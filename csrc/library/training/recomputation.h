@@ -6,10 +6,10 @@
 
 namespace minidynamo {
 
-// What torch.utils.checkpoint.checkpoint was given.
+// The arguments of torch.utils.checkpoint.checkpoint.
 struct CheckpointCall {
   PyObject* function;
-  Arguments arguments;  // of the function
+  Arguments arguments;  // the function's
   bool is_reentrant, keeps_random_state;
 };
 

@@ -123,7 +123,7 @@ bool give_hooks(Tracer& tracer, PyObject* leaf) {
          give_hooks_of_kind(tracer, leaf, TensorFact::AccumulateHooks) && load_engine_hooks(tracer, leaf);
 }
 
-// Tensor.register_hook(hook), where nobody asks for the handle or all is recorded below autograd.
+// Tensor.register_hook(hook), where the program drops the handle or all is recorded below autograd.
 Ref handlers::tensor_register_hook(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!is_plain_call(arguments)) return refuse_hook(tracer);
   if (tracer.limits.below_autograd && !tracer.transforms.inside())
@@ -146,7 +146,7 @@ Ref handlers::tensor_register_later_hook(Tracer& tracer, PyObject* callable, con
   return put_hook_below_autograd(tracer, callable, arguments, true);
 }
 
-// Of a node of autograd's graph (tensor.grad_fn).
+// The name of a node of autograd's graph (tensor.grad_fn).
 Ref handlers::node_name(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const NativeScope native;
   if (arguments.values.size() != 1 || tracer.world.source_of(arguments.values[0].get())) return refuse_hook(tracer);

@@ -23,7 +23,7 @@ class Body {
  public:
   // `reaches`: what the body is given, from where it may reach objects of the trace.
   Body(Tracer& tracer, std::string what, const std::vector<PyObject*>& reaches);
-  // Of a body that runs once, where it stands: it may do what it likes.
+  // For a body that runs once, in place: it may change what it likes.
   Body(Tracer& tracer, std::string what);
   ~Body();
   Body(const Body&) = delete;
@@ -54,7 +54,7 @@ class Body {
 
 // True if two fakes have one dtype, shape and device.
 bool is_of_kind(PyObject* one, PyObject* other);
-// What an operator makes of tensors: its results (a tuple of fakes), with a history if it is differentiated and one of
+// The results of an operator on tensors (a tuple of fakes), with a history if the operator is differentiated and one of
 // `inputs` has one. `constant`: positions of results that have none. Null with a Python error if torch refuses.
 Ref with_history(PyObject* results, const std::vector<long>& constant, const std::vector<Ref>& inputs);
 

@@ -46,10 +46,10 @@ PyTypeObject* callback_type() {
   return &type;
 }
 
-// What comes back by itself, or runs no code of its own when it is called.
+// True if the object, when it is called, comes back by itself or runs no code of its own.
 bool comes_back(PyObject* object) {
   if (PyMethod_Check(object)) return comes_back(PyMethod_GET_FUNCTION(object));
-  // What functools.cmp_to_key makes only holds what it is called with, and compares by a function that comes back.
+  // An object of functools.cmp_to_key only holds what it is called with, and compares by a function that comes back.
   return PyFunction_Check(object) || object == Py_None || is_native_callback(object) ||
          std::string_view(Py_TYPE(object)->tp_name) == "functools.KeyWrapper";
 }

@@ -15,7 +15,7 @@
 namespace minidynamo {
 namespace {
 
-// What the stand-in's own class defines, if it does.
+// The attribute that the stand-in's own class defines; null if it does not.
 PyObject* own_method(PyObject* object, PyObject* name) noexcept {
   PyObject* found = PyDict_GetItemWithError(namespace_of(Py_TYPE(object)), name);
   clear_error();
@@ -50,7 +50,7 @@ PyTypeObject* reported_class(PyObject* type) noexcept {
 bool can_show_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   PyTypeObject* shown = type_stood_for(object);
   if (!shown || own_method(object, name)) return true;
-  if (class_attribute(shown, name) == class_attribute(Py_TYPE(object), name)) return true;  // of class object, or none
+  if (class_attribute(shown, name) == class_attribute(Py_TYPE(object), name)) return true;  // class object's, or none
   return abort(tracer, object, name) != nullptr;
 }
 

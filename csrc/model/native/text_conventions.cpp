@@ -60,7 +60,7 @@ bool can_format_date(Tracer& tracer, PyObject* format) {
          refuse(tracer, "a date is written by the conventions of the locale");
 }
 
-// What a method is given: by its place behind the object, or by name.
+// The argument that a method gets, by its place behind the object or by name.
 PyObject* given(PyObject* callable, const Arguments& arguments, size_t place, const char* name) noexcept {
   const size_t at = place + (PyCFunction_Check(callable) || PyType_Check(callable) ? 0 : 1);
   if (at < arguments.positional_count()) return arguments.values[at].get();
@@ -70,8 +70,8 @@ PyObject* given(PyObject* callable, const Arguments& arguments, size_t place, co
   return nullptr;
 }
 
-// Those that CPython takes without a look into its registry of codecs, and those of its own that the registry gives
-// as C functions: it asks CPython's own encodings before the program's.
+// True for encodings that CPython takes without a look into its registry of codecs, and for those of its own that the
+// registry returns as C functions: it asks CPython's own encodings before the program's.
 bool is_builtin_encoding(std::string_view name) noexcept {
   static constexpr std::string_view kNames[] = {
       "utf8",      "utf_8",     "utf16", "utf_16",   "utf32",  "utf_32",  "utf_16_le",  "utf_16_be",

@@ -1,5 +1,5 @@
-// What text depends on beside what it is made of: the locale of the process, and the registries of codecs and of their
-// error handlers, which the program may add to.
+// The conventions that text depends on besides its contents: the locale of the process, and the registries of codecs
+// and of their error handlers, which the program may add to.
 //
 // Numbers by the locale (format(v, "n")) are guarded by the name of the locale. Dates by it (strftime), and codecs that
 // CPython does not have built in, are a break. Each function is asked before the C code is called; false: the trace has

@@ -12,7 +12,8 @@ namespace {
 
 PyObject* annotations_name() { return "__annotations__"_name; }
 
-// What the trace has put into a class shows in its dict, and is no change of that dict: it is written to the class.
+// An attribute that the trace has written to a class shows in the class's dict, and is no change of that dict: it is
+// written to the class.
 bool show_write(Tracer& tracer, PyObject* dict, const AttributeWrite& write) {
   ShadowContainer* shadow = tracer.world.shadow(dict);
   if (!shadow || !materialize_if_shadow(tracer, dict)) return false;

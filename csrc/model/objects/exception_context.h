@@ -9,7 +9,7 @@ namespace minidynamo {
 // nothing was being handled when the call began, which is guarded. Nothing happens for other exceptions.
 void guard_no_context(Tracer& tracer, PyObject* exception);
 
-// What was read as an attribute of such an exception; null on a break.
+// The value that was read as an attribute of such an exception; null on a break.
 Ref checked_context(Tracer& tracer, PyObject* exception, PyObject* name, Ref value);
 
 }  // namespace minidynamo

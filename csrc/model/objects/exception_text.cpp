@@ -82,7 +82,7 @@ Ref text_of_exception(Tracer& tracer, PyObject* exception, const char* method_na
   }
   const bool is_wrapper = Py_IS_TYPE(method.get(), &PyWrapperDescr_Type);
   if (is_wrapper &&
-      method.is(class_attribute(&PyBaseObject_Type, "__str__"_name)))  // as any object's: what repr() gives
+      method.is(class_attribute(&PyBaseObject_Type, "__str__"_name)))  // as any object's: the text of repr()
     return text_of_exception(tracer, exception, "__repr__");
   const bool is_of_exceptions =
       is_wrapper && PyType_IsSubtype(PyDescr_TYPE(method.get()), as_type(PyExc_BaseException));

@@ -5,7 +5,7 @@
 namespace minidynamo {
 
 bool is_exception_from_outside(Tracer& tracer, PyObject* object) noexcept;
-// What `__str__` or `__repr__` of such an exception gives. Null on a break or a Python error.
+// The text that `__str__` or `__repr__` of such an exception returns. Null on a break or a Python error.
 Ref text_of_exception(Tracer& tracer, PyObject* exception, const char* method_name);
 
 }  // namespace minidynamo

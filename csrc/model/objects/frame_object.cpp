@@ -13,7 +13,7 @@
 namespace minidynamo {
 namespace {
 
-// What a variable holds, as locals() shows it; null Ref without a Python error: nothing.
+// The value of a variable, as locals() shows it; null Ref without a Python error: nothing.
 Ref shown_value(Tracer& tracer, Frame& frame, int32_t index) {
   Ref& slot = frame.local(index);
   if (!slot && frame.has_lazy_local(index)) slot = touch_local(tracer, frame, index);

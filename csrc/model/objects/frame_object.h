@@ -1,4 +1,4 @@
-// Frame objects of frames that the trace runs: what sys._getframe() gives, and what stands in tracebacks.
+// Frame objects of frames that the trace runs: sys._getframe() returns them, and tracebacks hold them.
 #pragma once
 #include "world/state/tracer.h"
 
@@ -8,10 +8,10 @@ namespace minidynamo {
 Ref frame_object_of(Frame& frame);
 // The frame that one stands for, if it still runs.
 Frame* running_frame_of(Tracer& tracer, PyObject* frame_object) noexcept;
-// Of a frame object of the trace's.
+// An attribute of a frame object that the trace made.
 Ref load_from_frame_object(Tracer& tracer, PyObject* frame_object, PyObject* name);
 
-// What locals() gives in the frame: a dict that is brought up to date each time, or the namespace of a class body.
+// The dict that locals() returns in the frame: it is brought up to date each time, or is the namespace of a class body.
 Ref locals_of(Tracer& tracer, Frame& frame);
 
 }  // namespace minidynamo

@@ -299,7 +299,7 @@ bool is_traced_generator(PyObject* object) noexcept { return Py_IS_TYPE(object, 
 
 namespace {
 
-// What a StopIteration that is set carries; it is cleared. Null Ref: another error is set.
+// The value that the current StopIteration carries; the error is cleared. Null Ref: another error is set.
 Ref value_of_stop() {
   PyObject* result = nullptr;
   if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_StopIteration) && take_stop_iteration(result))

@@ -1,4 +1,4 @@
-// What list[int] and int | str hold, and how their attributes are found.
+// The parts of list[int] and int | str, and how their attributes are found.
 #include "model/objects/generic_alias.h"
 
 #include "model/protocols/abstract.h"

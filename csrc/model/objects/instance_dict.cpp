@@ -67,7 +67,7 @@ Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name) {
   if (const AttributeWrite* write = tracer.effects.pending(object, name)) return write->value;
   if (tracer.world.shadow(object))
     if (PyObject* own = instance_attribute(object, name)) return Ref::borrow(own);
-  PyObject* owner = source->value.get();  // of what stands for another object, that one has the attributes
+  PyObject* owner = source->value.get();  // a stand-in has no attributes: the object that it stands for has them
   if (!has_instance_dict(Py_TYPE(owner))) return nullptr;
   PyObject* own_dict = instance_dict(owner);
   if (is_written_elsewhere(tracer, object, own_dict)) {

@@ -137,7 +137,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
         value = std::move(iterator);
       } else if (type == &PyBool_Type && values.size() == 1 && !arguments.keyword_names && arguments.is_direct &&
                  is_checked_next(*tracer.frame)) {
-        return value;  // what is asked only whether it is true may stay a tensor
+        return value;  // a tensor whose truth alone is asked may stay a tensor
       } else if (type == &PyUnicode_Type || (is_number_type && !has_known_value(value.get()))) {
         const bool is_plain = values.size() == 1 && !arguments.keyword_names && !tracer.function_modes.any() &&
                               is_plain_tensor_class(value.type());

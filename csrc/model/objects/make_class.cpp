@@ -25,7 +25,7 @@ bool is_understood(PyTypeObject* base) noexcept {
          is_plain_builtin_type(native);
 }
 
-// What type.__new__ will ask bases and members for. False: a break, or an error.
+// Checks ahead what type.__new__ will ask of bases and members. False: a break, or an error.
 bool look_ahead(Tracer& tracer, PyTypeObject* metaclass, PyObject* bases, PyObject* members) {
   if (native_base(metaclass) != &PyType_Type)
     return tracer.abort(BreakReason::ClassDefinition, std::string("a class is defined by ") + metaclass->tp_name) !=

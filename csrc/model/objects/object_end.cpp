@@ -20,7 +20,8 @@
 namespace minidynamo {
 namespace {
 
-// A weak reference with which TorchDynamo notes each module that is made, once it has compiled one: nobody asks it.
+// A weak reference with which TorchDynamo notes each module that is made, once it has compiled one: no program reads
+// it.
 bool is_of_torch_compile(const PyWeakReference* reference) {
   PyObject* const callback = reference->wr_callback;
   if (!callback || !PyFunction_Check(callback)) return false;
@@ -173,7 +174,7 @@ void note_overwritten(Tracer& tracer, Frame& frame, int32_t index) {
   const bool is_none = frame.top().is(Py_None), is_resumed = frame.is_of_resume_function();
   Source* source = is_resumed ? tracer.world.source_of(object) : nullptr;
   const bool is_generator = is_resumed && PyGen_CheckExact(source ? source->value.get() : object);
-  // What nothing has used in the trace, and only this variable holds, ends here with all that it holds.
+  // An object that the trace has not used, and that only this variable holds, ends here with all that it holds.
   if (is_resumed && frame.has_lazy_local(index) && !is_shared(object) && tracer.breaks.are_allowed &&
       may_be_seen_within(object, kDeepest))
     return end_behind_instruction(tracer, source_of_untouched(tracer, frame, index));

@@ -20,7 +20,7 @@ void break_if_finalizer_observable(Tracer& tracer, Frame& frame, int32_t index, 
 // The same, of a local that is about to be given the value on the top of the stack.
 void note_overwritten(Tracer& tracer, Frame& frame, int32_t index);
 
-// What stands above `depth` on a resume function's stack is about to go: a generator from before the trace, which a
+// The values above `depth` on a resume function's stack are about to go: a generator from before the trace, which a
 // loop has begun and leaves by `break` or by an exception, ends there.
 void break_if_end_on_stack_is_observable(Tracer& tracer, Frame& frame, size_t depth);
 
@@ -38,7 +38,7 @@ void note_inlined_return(Tracer& tracer, Frame& frame);
 // An exception leaves an inlined frame, whose variables its traceback keeps alive. The trace ends if that may be seen.
 void note_exception_leaves(Tracer& tracer, Frame& frame);
 
-// What functions were made in frames that have ended goes with them, unless something holds it: closures may hold a
+// Functions that were made in frames that have ended go with them, unless something holds them: closures may hold a
 // generator.
 void drop_unused_functions(Tracer& tracer);
 // The same of instances whose __dict__ the program has used: they may hold something whose end is looked at.

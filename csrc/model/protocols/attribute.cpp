@@ -41,7 +41,7 @@ bool is_generic_getattr(PyTypeObject* type) noexcept {
   return type->tp_getattro == PyObject_GenericGetAttr || !is_static_class(type);
 }
 
-// What this thread has in a threading.local.
+// An attribute that this thread has in a threading.local.
 Ref load_from_thread_local(Tracer& tracer, PyObject* object, PyObject* name) {
   Source* source = tracer.world.source_of(object);
   if (const AttributeWrite* write = tracer.effects.pending(object, name)) return write->value;
@@ -113,7 +113,7 @@ Ref ask_getattr(Tracer& tracer, PyObject* object, PyObject* name) {
   return fallback ? call_own_method(tracer, fallback, object, "__getattr__"_name, {Ref::borrow(name)}) : Ref();
 }
 
-// What ModuleType.__getattribute__ does.
+// Finds an attribute as ModuleType.__getattribute__ does.
 Ref find_in_module(Tracer& tracer, PyObject* module, PyObject* name) {
   Ref native = lookup_in_class(tracer, Py_TYPE(module), name);
   if (!native && PyErr_Occurred()) return nullptr;
@@ -214,7 +214,7 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   }
   if (PyType_Check(object)) {
     if (!is_mutable_class(type)) return load_from_type(tracer, as_type(object), name);
-    // A metaclass may have a say, or get one; and a class may get another metaclass.
+    // A metaclass may define the lookup, or come to define it; and a class may get another metaclass.
     guard_special_methods(tracer, object);
     if (Source* source = tracer.world.source_of(object))
       tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
@@ -243,8 +243,7 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
     if (tracer.world.source_of(object))
       return tracer.abort(BreakReason::OpaqueObject,
                           std::string("attributes of a ") + type->tp_name + " come from native code");
-    return adopt_result(tracer,
-                        Ref::steal(PyObject_GetAttr(object, name)));  // of the trace's own making: CPython's own lookup
+    return adopt_result(tracer, Ref::steal(PyObject_GetAttr(object, name)));  // made by the trace: CPython's own lookup
   }
   if (is_generic_alias_or_union(type)) return load_from_alias_or_union(tracer, object, name);
   if (!is_generic_getattr(type)) {

@@ -1,4 +1,4 @@
-// What containers are asked: items, membership, length.
+// Operations on containers: items, membership, length.
 #include "model/native/special_method.h"
 #include "model/objects/object_end.h"
 #include "model/protocols/abstract.h"
@@ -26,7 +26,7 @@
 namespace minidynamo {
 namespace {
 
-// What __class_getitem__ of a class makes of a key, if that is Python code; null Ref without error otherwise.
+// The result of a class's __class_getitem__ for a key, if that is Python code; null Ref without error otherwise.
 Ref python_class_getitem(Tracer& tracer, PyObject* container, PyObject* key) {
   if (!PyType_Check(container)) return nullptr;
   Ref found = lookup_in_class(tracer, as_type(container), "__class_getitem__"_name);
@@ -36,7 +36,7 @@ Ref python_class_getitem(Tracer& tracer, PyObject* container, PyObject* key) {
   return method ? call(tracer, method.get(), {Ref::borrow(key)}) : Ref();
 }
 
-// What len() makes of what a __len__ gave.
+// The length that len() returns for the result of a __len__.
 Ref checked_length(Ref given) {
   if (given) given = Ref::steal(PyNumber_Index(given.get()));
   if (!given) return nullptr;

@@ -45,7 +45,7 @@ bool is_class_method(PyTypeObject* type) noexcept { return type->tp_descr_get ==
 
 bool is_static_method(PyTypeObject* type) noexcept { return type->tp_descr_get == PyStaticMethod_Type.tp_descr_get; }
 
-// What the __get__ gives that a descriptor's class has as a Python function; null Ref without a Python error: it has
+// The result of the __get__ that a descriptor's class has as a Python function; null Ref without a Python error: it has
 // none.
 Ref call_python_get(Tracer& tracer, PyObject* descriptor, PyObject* object, PyObject* owner) {
   PyTypeObject* kind = Py_TYPE(descriptor);
@@ -55,7 +55,7 @@ Ref call_python_get(Tracer& tracer, PyObject* descriptor, PyObject* object, PyOb
   return call(tracer, get.get(), {Ref::borrow(descriptor), Ref::borrow(object), Ref::borrow(owner)});
 }
 
-// What a classmethod gives that wraps another descriptor.
+// The result of a classmethod that wraps another descriptor.
 Ref bind_to_class(Tracer& tracer, PyObject* descriptor, PyObject* owner) {
   Ref got = call_python_get(tracer, descriptor, owner, owner);
   return got || PyErr_Occurred() ? got : bind_descriptor(tracer, descriptor, owner, "__get__"_name);
@@ -108,7 +108,7 @@ Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyOb
   if (source && !has_known_attributes(PyDescr_TYPE(descriptor)))
     return tracer.abort(BreakReason::OpaqueObject, std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a " +
                                                        Py_TYPE(object)->tp_name + " is kept by native code");
-  PyObject* owner = source ? source->value.get() : object;  // what it stands for has the attributes
+  PyObject* owner = source ? source->value.get() : object;  // the object that it stands for has the attributes
   const WarningTrap trap;
   Ref raw = Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, owner, as_object(Py_TYPE(object))));
   if (trap.has_caught()) return refuse_what_warns(tracer, std::string("attribute ") + PyUnicode_AsUTF8(name));
@@ -121,7 +121,7 @@ Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyOb
   return load_part(tracer, tracer.world.source_of(object), Access::Attribute, name, raw.get());
 }
 
-// What a descriptor found in a class gives for an instance.
+// The value that a descriptor found in a class yields for an instance.
 Ref bind_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyObject* name) {
   PyTypeObject* kind = Py_TYPE(descriptor);
   guard_special_methods(tracer, descriptor);  // its class may have no __get__ yet
@@ -164,7 +164,7 @@ Ref bind_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyOb
     return Ref::made(PyMethod_New(function.get(), PyType_Check(object) ? object : as_object(Py_TYPE(object))));
   PyObject* owner = as_object(Py_TYPE(object));
   if (Ref got = call_python_get(tracer, descriptor, object, owner); got || PyErr_Occurred()) return got;
-  // What a descriptor of unknown C code gives (a field of a ctypes structure) may be another value at the next call.
+  // A descriptor of unknown C code (a field of a ctypes structure) may yield another value at the next call.
   if (!binds_only(kind) && (tracer.world.source_of(object) || PyType_Check(object)))
     return tracer.abort(BreakReason::OpaqueObject, std::string("an attribute of a ") + Py_TYPE(object)->tp_name +
                                                        " is kept by native code (" + kind->tp_name + ")");

@@ -70,7 +70,7 @@ Ref prepare_items(Tracer& tracer, PyObject* iterable) {
       if (!prepare_for_native(tracer, PySequence_Fast_GET_ITEM(iterable, i))) return nullptr;
     return Ref::borrow(iterable);
   }
-  // Of a mapping, its "keys"_name are iterated.
+  // A mapping is iterated by its "keys"_name.
   if (PyDict_Check(iterable) || is_fake(iterable) || !Py_TYPE(iterable)->tp_iter) return Ref::borrow(iterable);
   if (lookup_in_class(tracer, Py_TYPE(iterable), "keys"_name)) return Ref::borrow(iterable);
   Ref iterator = PyErr_Occurred() ? Ref() : iterator_of(tracer, iterable);

@@ -122,7 +122,7 @@ std::optional<Ref> by_own_method(Tracer& tracer, const char* name, PyObject* lef
   const Ref of_right = own_tensor_method(tracer, right, reflected);
   if (tracer.is_over()) return Ref();
   if (!of_left && !of_right) return std::nullopt;
-  // What is overridden in a subclass of the other's class comes first.
+  // The right operand's method comes first if its class is a subclass of the left operand's.
   const bool is_right_first =
       of_right && Py_TYPE(left) != Py_TYPE(right) && PyType_IsSubtype(Py_TYPE(right), Py_TYPE(left));
   Ref result;
@@ -139,14 +139,14 @@ std::optional<Ref> by_own_method(Tracer& tracer, const char* name, PyObject* lef
       std::string("operator ") + name + " between " + Py_TYPE(left)->tp_name + " and " + Py_TYPE(right)->tp_name));
 }
 
-// What may stand beside a tensor in an operator that runs natively as one node.
+// True for operands that may stand beside a tensor in an operator that runs natively as one node.
 bool combines_with_tensor(PyObject* object) {
   return is_fake(object) || is_constant(object) || is_symbolic_int(object) || PyLong_Check(object) ||
          PyFloat_Check(object) || PyList_CheckExact(object) || PyTuple_Check(object) || PySlice_Check(object);
 }
 
-// A tensor and an array: NumPy computes, and torch makes a tensor of what it gives. A scalar is a number to torch, as a
-// tensor without dimensions is where it does not change the result's dtype.
+// A tensor and an array: NumPy computes, and torch makes a tensor of NumPy's result. A scalar is a number to torch, as
+// a tensor without dimensions is where it does not change the result's dtype.
 Ref tensor_and_array(Tracer& tracer, int number, PyObject* tensor, PyObject* array) {
   constexpr int kOperators = std::size(kBinaryOperators) / 2;
   if (is_traced_scalar(array)) {
@@ -165,7 +165,7 @@ Ref tensor_and_array(Tracer& tracer, int number, PyObject* tensor, PyObject* arr
 
 namespace {
 
-// What bool() makes of what a __bool__ gave.
+// The truth that bool() returns for the result of a __bool__.
 int checked_truth(const Ref& given) {
   if (!given || PyBool_Check(given.get())) return given ? given.is(Py_True) : -1;
   PyErr_Format(PyExc_TypeError, "__bool__ should return bool, returned %s", given.type()->tp_name);

@@ -1,4 +1,4 @@
-// What is known of a callable that is no plain Python function to be traced. The table is in library/rules/rules.def.
+// The facts about a callable that is no plain Python function to be traced. The table is in library/rules/rules.def.
 #pragma once
 #include <climits>
 
@@ -10,7 +10,7 @@ namespace minidynamo {
 enum class FrameUse : uint8_t {
   None,
   Locals,  // the local variables of the frame that calls it
-  Stack,   // gives the frames of the stack away, or may
+  Stack,   // exposes the frames of the stack, or may
 };
 
 struct Rule {

@@ -34,8 +34,8 @@ bool is_own_name_of_function(PyObject* function, PyObject* name) noexcept {
   return !is_dunder(name) && !class_attribute(Py_TYPE(function), name);
 }
 
-// A plain value in a class's namespace: nothing that C code keeps slots for, and no metaclass that has a say, in Python
-// or in C.
+// True for a plain value in a class's namespace: C code keeps no slot for it, and no metaclass intercepts the write, in
+// Python or in C.
 bool can_write_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   if (!is_python_class(type) || is_dunder(name)) return false;
   Ref setter = lookup_in_class(tracer, Py_TYPE(type), "__setattr__"_name);
@@ -103,7 +103,7 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
   if (PyType_Check(object) || PyFunction_Check(object))
     return tracer.abort(BreakReason::OutsideAttributeWrite,
                         std::string("an attribute of a ") + type->tp_name + " is set") != nullptr;
-  // What only this thread has, as the frame that runs the residual code.
+  // An attribute that only this thread has, as the frame that runs the residual code.
   if (type == known_types()->thread_local_storage && value && !is_dunder(name)) {
     tracer.effects.write(object, name, value);
     return true;

@@ -4,7 +4,7 @@
 
 namespace minidynamo {
 
-// What object.__setattr__ and object.__delattr__ do; a null value deletes.
+// As object.__setattr__ and object.__delattr__; a null value deletes.
 bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value);
 
 }  // namespace minidynamo

@@ -1,4 +1,4 @@
-// What the object model needs of the rooms above it: declared here, defined there.
+// Functions that the object model needs from the rooms above it: declared here, defined there.
 #pragma once
 #include <memory>
 #include <optional>

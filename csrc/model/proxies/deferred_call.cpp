@@ -59,7 +59,7 @@ Ref deferred_binary(Tracer& tracer, const char* operator_name, PyObject* left, P
   const Ref function = import_object(("operator." + std::string(name)).c_str());
   Ref positional = Ref::made(PyTuple_Pack(2, left, right));
   if (name == "mod" && PyUnicode_CheckExact(left)) return text_later(tracer, function.get(), std::move(positional));
-  // What may raise has to raise at its place.
+  // An operation that may raise has to raise at its place.
   const bool divides =
       name == "truediv" && (PyFloat_CheckExact(right) || PyLong_CheckExact(right)) && PyObject_IsTrue(right) == 1;
   if (!is_number_then(left) || !is_number_then(right) || !(name == "add" || name == "sub" || name == "mul" || divides))

@@ -1,5 +1,5 @@
-// What is done to values that the trace does not know until the graph has run (world/proxies/runtime_value.h):
-// arithmetic and text, for the residual code to do. All else that would have to know one ends the trace.
+// Operations on values that the trace does not know until the graph has run (world/proxies/runtime_value.h): arithmetic
+// and text, for the residual code to do. Any other use that needs such a value ends the trace.
 #pragma once
 #include "world/state/tracer.h"
 

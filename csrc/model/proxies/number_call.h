@@ -1,7 +1,7 @@
-// What is done to traced numbers (world/proxies/symbolic_float.h), in number_operations.cpp: to the tensors of float64
-// that they are, so that each result has the bits that CPython's float would have. CPython raises where a number is
-// divided by zero or a power does not fit; a tensor becomes infinite, or nan. So of the program's own numbers the trace
-// takes the value there.
+// Operations on traced numbers (world/proxies/symbolic_float.h), in number_operations.cpp: they compute with the
+// float64 tensors that stand for the numbers, so that each result has the bits that CPython's float would have. CPython
+// raises where a number is divided by zero or a power does not fit; a tensor becomes infinite, or nan. So the trace
+// takes the value of the program's own numbers there.
 #pragma once
 #include "model/protocols/arguments.h"
 #include "world/state/tracer.h"

@@ -64,7 +64,7 @@ Ref as_operand(Tracer& tracer, PyObject* object) {
   return is_symbolic_float(object) || is_size(tracer, object) ? as_tensor(tracer, object) : as_float(object);
 }
 
-// Of the first number that is not known.
+// Ends the trace because of the first number that is not known.
 std::nullptr_t refuse(Tracer& tracer, const Arguments& arguments, const std::string& what) {
   PyObject* unknown = nullptr;
   for (const Ref& value : arguments.values)
@@ -88,7 +88,7 @@ std::optional<double> present_value(Tracer& tracer, PyObject* object) {
   return value ? std::optional(PyFloat_AS_DOUBLE(value.get())) : std::nullopt;
 }
 
-// Of a constant that a double has the exact value of.
+// The value of a constant that a double holds exactly.
 std::optional<double> exact_float(PyObject* object) {
   constexpr double kExact = 9007199254740992.0;  // 2 ** 53
   const Ref value = as_float(object);
@@ -97,7 +97,7 @@ std::optional<double> exact_float(PyObject* object) {
   return PyFloat_AS_DOUBLE(value.get());
 }
 
-// What is known of a number that is computed of two.
+// The facts that are known of a number computed from two.
 NumberFacts facts_of_result(Tracer& tracer, string_view operation, PyObject* left, PyObject* right) {
   NumberFacts facts;
   for (PyObject* operand : {left, right}) {
@@ -175,7 +175,8 @@ bool is_wide_float(PyObject* tensor) { return has_dtype(tensor, "torch.float32"_
 
 bool is_half(PyObject* tensor) { return has_dtype(tensor, "torch.float16"_imported, "torch.bfloat16"_imported); }
 
-// Of half the width and without dimensions: torch computes with the number as it is, before it rounds.
+// True for a tensor of half the width and without dimensions: torch computes with the number as it is, before it
+// rounds.
 bool is_short_scalar(PyObject* tensor) {
   if (!is_half(tensor)) return false;
   return PyLong_AsLong(ask(tensor, "dim").get()) == 0;
@@ -301,7 +302,7 @@ std::optional<Ref> among_tensors(Tracer& tracer, NodeKind kind, PyObject* target
   return record_call(tracer, kind, target, Arguments{values, arguments.keyword_names});
 }
 
-// What is filled with a number may be filled with a tensor of any dtype: it has the dtype that it has.
+// A tensor that is filled with a number may be filled with a tensor of any dtype: it keeps its own dtype.
 std::optional<Ref> filled(Tracer& tracer, NodeKind kind, PyObject* target, string_view name,
                           const Arguments& arguments) {
   static constexpr string_view kNames[] = {"fill_", "masked_fill", "masked_fill_"};
@@ -492,7 +493,7 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
     return foreach_addcdiv(tracer, arguments);
   if (auto result = among_tensors(tracer, kind, target, name, arguments)) return std::move(*result);
   if (auto result = filled(tracer, kind, target, name, arguments)) return std::move(*result);
-  // What follows from what the call was given is a constant to all others.
+  // A number that follows from the call's arguments is a constant to all other operators.
   std::vector<Ref> taken;
   for (const Ref& value : values) {
     taken.push_back(specialized(tracer, value.get()));

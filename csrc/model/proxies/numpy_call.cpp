@@ -58,7 +58,8 @@ bool is_builtin_of_numpy(PyObject* callable, std::string_view one, std::string_v
   return module && PyUnicode_Check(module.get()) && !PyUnicode_CompareWithASCIIString(module.get(), "numpy");
 }
 
-// What reads values, and gives plain Python objects: if torch's layer can tell, it does so by values that are known.
+// True for methods that read values, and return plain Python objects: if torch's layer can tell, it does so by values
+// that are known.
 bool reads_values(std::string_view name) noexcept {
   return name == "item" || name == "tolist" || name == "__bool__" || name == "__int__" || name == "__float__" ||
          name == "__complex__" || name == "__index__";
@@ -150,7 +151,7 @@ bool has_keyword(const Arguments& arguments, const char* wanted) {
 // Copies and conversions, for which torch's kernels know every dtype.
 bool keeps_values(std::string_view name) noexcept { return name == "copy" || name == "astype"; }
 
-// NumPy gives a remainder of zero the sign of the divisor, and torch that of the dividend.
+// NumPy's remainder has the sign of the divisor where it is zero, and torch's has that of the dividend.
 Ref with_sign_of_divisor(Tracer& tracer, const Ref& remainder, const Ref& divisor) {
   const Ref elements = remainder && is_layer_array(remainder.get()) ? elements_of_layer_array(remainder.get()) : Ref();
   const Ref dtype = elements ? attribute(elements.get(), "dtype") : Ref();

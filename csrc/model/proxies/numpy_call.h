@@ -1,5 +1,5 @@
-// What is done to traced arrays (world/proxies/fake_array.h): by torch._numpy to their elements, and by NumPy to their
-// twins.
+// Operations on traced arrays (world/proxies/fake_array.h): they are done by torch._numpy to their elements, and by
+// NumPy to their twins.
 //
 // All of these end the trace where the two differ, where NumPy's layer in torch does not know the operation, or where
 // either of them raises: then the program's own call, with its own error, is the next thing that runs.
@@ -20,7 +20,7 @@ Ref make_array_of_fake(Tracer& tracer, PyObject* callable, const Arguments& argu
 
 // True if one is among the arguments, or in a tuple, list, dict or slice there.
 bool takes_fake_array(const Arguments& arguments);
-// What int(), float() and complex() read: NumPy raises where the array has dimensions.
+// The number that int(), float() and complex() read: NumPy raises where the array has dimensions.
 Ref number_of_array(Tracer& tracer, PyObject* array);
 bool holds_fake_array(PyObject* object);
 

@@ -18,11 +18,11 @@ PyTypeObject* layer_array_type() {
   return type;
 }
 
-// What torch._numpy has in place of NumPy's functions and classes, by address. NumPy keeps these for good.
+// The replacements in torch._numpy for NumPy's functions and classes, by address. NumPy keeps these for good.
 class Layer {
  public:
   Layer() {
-    // Which numbers it computes with by default is settled once, and imports a module.
+    // Which numbers it computes with by default is decided once, which imports a module.
     if (const Ref specialize = import_object("torch._numpy._dtypes_impl.default_dtypes"))
       Ref::drop(PyObject_CallNoArgs(specialize.get()));
     clear_error();

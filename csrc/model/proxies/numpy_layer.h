@@ -7,7 +7,7 @@
 
 namespace minidynamo {
 
-// What it has in place of a function or class of NumPy's; borrowed, null if it has nothing.
+// The layer's replacement for a function or class of NumPy's; borrowed, null if it has none.
 PyObject* layer_of(PyObject* callable);
 // Functions of which it makes something else: the cube root of a negative number, the parts of one, the angle of a
 // negative zero, rounding towards zero, a condition number of a singular matrix; a result in memory that torch warns

@@ -257,7 +257,7 @@ bool NumpyOperation::look_at_slice(PyObject* operand, Ref& twin, Ref& layer) {
   return true;
 }
 
-// The result: of the class and kind that NumPy gives, with the elements that its layer gives.
+// The result: of the class and kind that NumPy returns, with the elements that its layer in torch returns.
 Ref NumpyOperation::merge(PyObject* twin, PyObject* given) {
   NestingLevel level;
   if (level.is_too_deep()) return refuse_numpy(tracer_, what_ + " gives what is nested too deep");
@@ -395,7 +395,7 @@ Ref NumpyOperation::merge_array(PyObject* twin, PyObject* given) {
       shares |= storage_of_fake(elements.get()) == storage_of_fake(elements_of_array(array.object));
     }
   }
-  if (is_view && !shares) {  // as long as nobody can tell
+  if (is_view && !shares) {  // as long as the program cannot tell
     if (!tracer_.may_assume())
       return refuse_numpy(tracer_, what_ + " gives a view, and a copy in torch's layer for NumPy");
     tracer_.assume(Assumption::Kind::Private, elements.get());
@@ -406,7 +406,7 @@ Ref NumpyOperation::merge_array(PyObject* twin, PyObject* given) {
     elements = record_call(tracer_, NodeKind::CallMethod, "clone"_name, Arguments{std::span<const Ref>(&elements, 1)});
     if (!elements) return nullptr;
   }
-  // Elements that the layer copied where NumPy gives a view keep their strides: no program sees the copy itself, and
+  // Elements that the layer copied where NumPy makes a view keep their strides: no program sees the copy itself, and
   // each operation on it lays its own result out as NumPy does.
   if (!is_scalar && is_view == shares) elements = laid_out(twin, std::move(elements), !is_view);
   if (!elements) return nullptr;

@@ -27,7 +27,7 @@ class NumpyOperation {
   // The operation copies or converts elements, and computes nothing: torch's kernels for that know every dtype.
   void keep_values() noexcept { keeps_values_ = true; }
 
-  std::vector<Ref> twins, layers;  // of the operands
+  std::vector<Ref> twins, layers;  // the operands'
 
   // `with_numpy` computes with `twins`, `with_layer` with `layers`. Null: the trace has ended.
   Ref run(const std::function<Ref()>& with_numpy, const std::function<Ref()>& with_layer);

@@ -19,7 +19,7 @@ bool is_python_number(PyObject* object) noexcept {
   return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyComplex_Type;
 }
 
-// Of numpy.errstate in which every warning that is on by default is an error.
+// The keywords of a numpy.errstate in which every warning that is on by default is an error.
 Ref keywords_of_strict() {
   return Ref::made(
       Py_BuildValue("{s:s,s:s,s:s,s:s}", "divide", "raise", "over", "raise", "invalid", "raise", "under", "ignore"));
@@ -87,7 +87,7 @@ bool is_method_of_scalar(PyObject* callable, PyObject* self) {
 }
 
 bool is_method_of_array(PyObject* callable, PyObject* self) {
-  // What reads or writes files and addresses, or calls back.
+  // Methods that read or write files and addresses, or call back.
   static constexpr std::string_view kNotThese[] = {"tofile",     "dump",         "dumps",         "setflags",
                                                    "__reduce__", "__setstate__", "__reduce_ex__", "__deepcopy__"};
   return is_numpy_array(self) && !is_named(callable, kNotThese);

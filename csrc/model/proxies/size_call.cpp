@@ -73,7 +73,7 @@ bool computes_of_items(PyObject* callable) {
          is_one_of(builtin_name(callable, "math"), {"prod"});
 }
 
-// What functions of builtins and math give for symbolic ints; nullopt: nothing is known of them.
+// The results of functions of builtins and math for symbolic ints; nullopt: no rule for such a call.
 std::optional<Ref> call_builtin(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (arguments.keyword_names) return std::nullopt;
   const std::span<const Ref> values = arguments.values;
@@ -104,7 +104,7 @@ std::optional<Ref> call_builtin(Tracer& tracer, PyObject* callable, const Argume
       return sum;
     }
   }
-  // What a metaclass's own method comes to ask: type.__instancecheck__, bound to the class.
+  // The call that a metaclass's own method comes to make: type.__instancecheck__, bound to the class.
   PyObject* self = bound_self(callable);
   if (self && PyType_Check(self) && count == 1 &&
       (is_size(tracer, values[0].get()) || is_symbolic_float(values[0].get())) &&
@@ -183,7 +183,7 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
       const Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
       const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
       clear_error();
-      if (is_one_of(text, {"__setattr__"})) return true;  // what is stored is not looked at
+      if (is_one_of(text, {"__setattr__"})) return true;  // the stored value is not looked at
     }
     const char* builtin = builtin_name(callable, "builtins");
     if (is_one_of(builtin, {"len", "iter", "next"}))
@@ -224,7 +224,7 @@ std::optional<Ref> call_with_sizes(Tracer& tracer, PyObject* callable, Arguments
   if (computes_of_items(callable))
     for (const Ref& value : arguments.values)
       if (!materialize_if_shadow(tracer, value.get())) return Ref();
-  // What has not been looked at yet may not be by this call either, or not all of it.
+  // A value that has not been looked at yet may not be looked at by this call either, or not all of it.
   specializes = !takes_them;
   if (!any(holds_size)) return std::nullopt;
   if (std::optional<Ref> result = call_builtin(tracer, callable, arguments)) return result;

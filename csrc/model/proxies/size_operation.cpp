@@ -101,7 +101,7 @@ void look_at_marks(Tracer& tracer, SizeCondition condition) {
   throw TraceAborted();
 }
 
-// Of unknown numbers the answer may be unknown too: a torch.SymBool, which somebody may want to have checked.
+// The answer about unknown numbers may be unknown too: a torch.SymBool, which the program may want to have checked.
 Ref answer_to(Tracer& tracer, SizeCondition condition) {
   TraceSizes& trace = tracer.symbols.trace();
   if (trace.is_unknown(condition.expression) && !trace.known(condition)) {

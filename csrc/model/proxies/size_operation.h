@@ -1,6 +1,6 @@
-// Symbolic ints on the evaluator's stack. To the program they are ints: arithmetic on them gives others, a comparison
-// or a test is answered and becomes a condition of the trace. Whatever else is done with one is done with the number
-// that it is, and the trace is good for that number alone (it is settled).
+// Symbolic ints on the evaluator's stack. To the program they are ints: arithmetic on them makes others, a comparison
+// or a test is answered and becomes a condition of the trace. Any other use takes the number that it is, and the trace
+// is good for that number alone (it is specialized).
 #pragma once
 #include <optional>
 

@@ -67,7 +67,7 @@ Ref read_truth(Tracer& tracer, PyObject* tensor, Numbers kind) {
   return symbolic_bool(tracer.symbols.sizes(), is_equal(expression_of(number.get()), constant(0)).negated());
 }
 
-// Of one element. Null as below.
+// Reads one element. Null as below.
 Ref read_one(Tracer& tracer, PyObject* tensor, std::string_view method, Numbers kind, bool has_dimensions) {
   if (method == "__float__" || (method == "item" && kind == Numbers::Floats))
     return read_float(tracer, tensor, has_dimensions);

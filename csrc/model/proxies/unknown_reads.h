@@ -7,8 +7,8 @@
 
 namespace minidynamo {
 
-// What a method of a fake gives (item, tolist, __int__, __index__, __float__, __bool__), if it is real, on the CPU, and
-// little. Null without a break: it is none such.
+// The result of a method of a fake (item, tolist, __int__, __index__, __float__, __bool__), if the fake is real, on the
+// CPU, and small. Null without a break: it is not such a call.
 Ref read_numbers(Tracer& tracer, PyObject* tensor, std::string_view method);
 
 }  // namespace minidynamo

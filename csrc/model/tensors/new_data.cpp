@@ -49,7 +49,7 @@ bool can_get_other_memory(Tracer& tracer, PyObject* tensor, PyObject* value) {
          tracer.may_assume() && !tracer.backward.receiving.count(tensor);
 }
 
-// What the tensor held so far, as a fake of its own.
+// The tensor's former data, as a fake of its own.
 Ref former_data(PyObject* tensor) {
   const NativeScope native;
   return native_attribute(tensor, data_name());
@@ -70,7 +70,7 @@ bool set_data(Tracer& tracer, PyObject* tensor, PyObject* value) {
   if (tracer.is_over() || !data) return false;
   if (node == kNoNode) return refuse(tracer);
   if (tracer.world.source_of(tensor)) {
-    // What is written to an input is found by the memory that its fake shows at the end.
+    // A write to an input is found by the memory that its fake shows at the end.
     if (tracer.storages.is_written(tensor)) {
       tracer.storages.written.insert(storage_of_fake(data.get()));
     } else {
@@ -78,7 +78,7 @@ bool set_data(Tracer& tracer, PyObject* tensor, PyObject* value) {
       if (!before) return clear_error(), refuse(tracer);
       tracer.assume(Assumption::Kind::Unwritten, before.get());
     }
-    // What is computed of it from here on knows nothing of the leaf that it is to the graph.
+    // A result computed from it from here on has no history at the leaf that it is to the graph.
     if (requires_gradient(tensor) && !tracer.limits.below_autograd) tracer.assume(Assumption::Kind::IsNoOrigin, tensor);
     tracer.effects.write(tensor, data_name(), data.get());
   }

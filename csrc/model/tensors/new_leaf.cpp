@@ -32,8 +32,8 @@ NodeId placeholder_of(const Graph& graph, PyObject* tensor) {
   return found == nodes.end() ? kNoNode : static_cast<NodeId>(found - nodes.begin());
 }
 
-// What the graph computes with from here on in place of an input: where autograd is to see nothing, the input without
-// its history, and else the input itself.
+// Sets what the graph computes with from here on in place of an input: where autograd is to see nothing, the input
+// without its history, and else the input itself.
 bool see_input(Tracer& tracer, PyObject* tensor, bool requires_grad) {
   if (requires_grad) {
     const NodeId input = placeholder_of(tracer.graph, tensor);

@@ -1,9 +1,9 @@
-// ReconstructRule of autograd: tensors that the program tells to require a gradient, or none any more, and parameters
-// that it makes.
+// Leaves of autograd: tensors that the program makes require a gradient, or none any more, and parameters that it
+// makes.
 //
-// A graph that was made ahead of time gives results only, no leaves. So a leaf of the trace's own is in the graph as
-// what it holds, and residual code makes a leaf of it where it leaves the trace (plan/new_leaves.h says what may leave
-// beside it). A leaf from before the call that is told so is told by the effect log.
+// A graph that was made ahead of time returns results only, no leaves. So the graph holds a leaf of the trace's own as
+// its data, and residual code makes a leaf of it where it leaves the trace (plan/new_leaves.h says what may leave
+// beside it). The effect log repeats the change on a leaf from before the call.
 #pragma once
 #include "model/protocols/arguments.h"
 #include "world/state/tracer.h"

@@ -35,7 +35,8 @@ void note_part(Tracer& tracer, PyObject* part) {
   tracer.storages.wrapped.push_back(is_wrapper(part) ? nullptr : storage_of_fake(part));
 }
 
-// Made anew by each call and never changed: an instance of a class that lets nobody set its attributes.
+// True if each call makes it anew and nothing changes it: an instance of a class whose instances refuse to have their
+// attributes set.
 bool is_frozen_value(Tracer& tracer, PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   if (!is_python_class(type) || tracer.world.is_opaque(object) || native_base(type) != &PyBaseObject_Type) return false;

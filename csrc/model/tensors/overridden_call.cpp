@@ -37,7 +37,7 @@ Ref argument_of_class(PyObject* arguments, PyObject* keywords, PyObject* type) {
   return found;
 }
 
-// What torch hands to a method, as the arguments of its call.
+// Calls a __torch_function__ with what torch hands to it, as the arguments of its call.
 Ref ask(Tracer& tracer, PyObject* owner, PyObject* handed) {
   const Ref method = load_attribute(tracer, owner, override_name());
   if (!method) return nullptr;

@@ -11,22 +11,23 @@
 
 namespace minidynamo {
 
-// True if the object has a __torch_function__ that has a say.
+// True if the object has a __torch_function__ that torch calls.
 bool has_override(PyObject* object);
-// True if anybody may have another answer to a call with these arguments, as things are in the trace.
+// True if an override may answer a call with these arguments, as things are in the trace.
 bool may_be_overridden(const Tracer& tracer, const Arguments& arguments);
 bool may_be_overridden(const Tracer& tracer, PyObject* tensor);
 
-// The answer to target(*arguments); for CallMethod, target is a method's name and arguments[0] the tensor. Nothing:
-// nobody has one, and the call goes on as any other. A null Ref: a Python error, or the trace is given up.
+// The overrides' answer to target(*arguments); for CallMethod, target is a method's name and arguments[0] the tensor.
+// Nothing: no override answers, and the call goes on as any other. A null Ref: a Python error, or the trace is given
+// up.
 std::optional<Ref> overridden_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments);
-// Of a call that has a rule: only such as torch itself leaves to others.
+// The same for a call that has a rule: only such as torch itself leaves to overrides.
 std::optional<Ref> overridden_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Arguments& arguments);
-// Of a tensor's method that the program calls by an operator or a builtin: len(x), `y in x`, bool(x).
+// For a tensor's method that the program calls by an operator or a builtin: len(x), `y in x`, bool(x).
 std::optional<Ref> overridden_method(Tracer& tracer, const char* name, std::initializer_list<Ref> operands);
-// What making a list of a tensor asks it: how many items there will be. False on failure.
+// Asks a tensor for its number of items, as making a list of it does. False on failure.
 bool ask_length_hint(Tracer& tracer, PyObject* iterable);
-// Of an attribute that torch computes, by its descriptor; for the second, the answer to setting it.
+// The answer to reading an attribute that torch computes, by its descriptor; for the second, to setting it.
 std::optional<Ref> overridden_attribute(Tracer& tracer, PyObject* tensor, PyObject* descriptor);
 std::optional<Ref> overridden_store(Tracer& tracer, PyObject* tensor, PyObject* descriptor, PyObject* value);
 

@@ -1,5 +1,5 @@
-// Of a tensor that the trace made they are put on the tensor itself; what is put on one from outside goes into the
-// effect log.
+// Sets attributes of tensors: on a tensor that the trace made they are put on the tensor itself; those of a tensor from
+// outside go into the effect log.
 #include "model/tensors/store_tensor_attribute.h"
 
 #include "model/objects/plain_classes.h"
@@ -44,7 +44,7 @@ bool store_gradient(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* 
   return true;
 }
 
-// What torch defines changes the tensor itself.
+// An attribute that torch defines changes the tensor itself.
 bool store_torch_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* value) {
   if (name == "grad"_name) return store_gradient(tracer, tensor, name, value);
   if (name == "data"_name && value) return set_data(tracer, tensor, value);

@@ -96,7 +96,7 @@ Ref run_with_warning(Tracer& tracer, PyObject* target, Run run) {
   const std::string message = words ? words : "?";
   const bool is_ignored = is_warning_ignored(value, module ? module : Py_None, tracer.frame ? tracer.frame->line() : 0);
   if (is_ignored || !tracer.breaks.are_allowed) return run(OperatorWarnings::As::Ignored);
-  // What torch says once in a process it may have said by now.
+  // A warning that torch makes once in a process may have been made by now.
   if (given->count(message) && !tracer.consume_side_effect_flag()) {
     Ref result = run(OperatorWarnings::As::ErrorsIfNotGivenYet);
     if (result || tracer.is_over() || !PyErr_ExceptionMatches(PyExc_Warning)) return result;
@@ -106,8 +106,8 @@ Ref run_with_warning(Tracer& tracer, PyObject* target, Run run) {
   return tracer.abort(BreakReason::Warning, target_text(target) + " warns: " + message.substr(0, 200));
 }
 
-// What torch leaves a call to, whatever the function is, where it is among the arguments or in a list of them, has been
-// asked before.
+// False, with the trace given up, if an argument holds an object with a __torch_function__. Those that torch itself
+// calls, whatever the function is, have answered before.
 bool overrides_nothing(Tracer& tracer, PyObject* target, const Arguments& arguments) {
   if (function_overrides() != FunctionOverrides::All) return true;
   for (const Ref& value : arguments.values)
@@ -247,7 +247,7 @@ bool can_be_carried(Tracer& tracer, PyObject* target, PyObject* result) {
     return tracer.abort(BreakReason::UnsupportedTensor, target_text(target) + " gives a " + Py_TYPE(result)->tp_name) !=
            nullptr;
   if (!is_leaf_with_gradient(result) || tracer.world.source_of(result)) return true;
-  // One for gradients that are taken within the trace.
+  // A leaf for gradients that are taken within the trace.
   if (tracer.may_assume()) return tracer.assume(Assumption::Kind::IsNoOrigin, result), true;
   return tracer.abort(BreakReason::TensorAttributeWrite,
                       target_text(target) + " makes a tensor that requires a gradient") != nullptr;
@@ -270,7 +270,7 @@ Ref plain_result(Tracer& tracer, PyObject* target, const Arguments& arguments, R
   const auto is_unknown = [&](PyObject* held) {
     return is_size(tracer, held) && tracer.symbols.trace().is_unknown(expression_of(held));
   };
-  // Of a tensor without elements they are others.
+  // A tensor without elements has other strides.
   if (name && !PyUnicode_CompareWithASCIIString(name.get(), "stride") && any_held(result.get(), is_unknown))
     return tracer.abort(BreakReason::ScalarRead, "the strides of a tensor depend on values");
   const TensorName* row = name ? find_tensor_name(name.get()) : nullptr;
@@ -359,7 +359,7 @@ namespace {
 Ref call_below_transforms(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
   const size_t recorded = tracer.graph.nodes().size();
   Ref result = call_recording_operators(tracer, kind, target, arguments);
-  // Of what writes to its arguments and gives nothing, all has been recorded.
+  // For a call that writes to its arguments and returns nothing, all has been recorded.
   if (result.is(Py_None) && tracer.graph.nodes().size() > recorded) return result;
   if (!result || minidynamo::has_fake(result.get())) {
     const bool is_plain = !result || is_transform_wrapper(result.get());
@@ -480,7 +480,7 @@ Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& argum
   if (tracer.is_over()) return nullptr;
   if (!result) return tracer.abort(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
   if (tracer.transforms.records_operators())
-    return result;  // what it does to operators shows in what is recorded of them
+    return result;  // its changes to operators show in what is recorded of them
   if (!record_node(tracer, NodeKind::CallFunction, target, arguments, result.get(), true)) return nullptr;
   tracer.graph.mark_last_as_mode();
   return result;
@@ -503,7 +503,7 @@ Ref load_base(Tracer& tracer, PyObject* tensor, PyObject* name) {
   return tracer.abort(BreakReason::TensorAttribute, "the trace cannot know a tensor's _base");
 }
 
-// What Python gives for an attribute of a fake that stands for what operators make of it (x.T, x.real, x.data).
+// The value of a fake's attribute that stands for what operators make of it (x.T, x.real, x.data).
 Ref record_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   tracer.consume_side_effect_flag();
   Ref value;

@@ -11,9 +11,9 @@ enum class TensorFact : uint8_t;  // tensor/fake/tensor_facts.h
 // The steps of record_call(), for calls that are recorded in a way of their own.
 std::string target_text(PyObject* target);
 Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments);
-// True if a graph gives this wherever it runs: plain tensors (a __torch_function__ of a class's own is asked by some
-// that run graphs, and not by others), and no new leaves of autograd (a graph that was made ahead of time gives results
-// only). False: the trace is given up, as by the next.
+// True if a graph can return this wherever it runs: plain tensors (a __torch_function__ of a class's own is called by
+// some that run graphs, and not by others), and no new leaves of autograd (a graph that was made ahead of time returns
+// results only). False: the trace is given up, as by the next.
 bool can_be_carried(Tracer& tracer, PyObject* target, PyObject* result);
 bool record_node(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments, PyObject* result,
                  bool impure);
@@ -23,7 +23,8 @@ bool has_fake(const Arguments& arguments);
 // True if a node can be given these; what is in containers is seen when it is.
 bool can_stand_in_graph(const Arguments& arguments);
 
-// What torch's fused optimizers call (torch._fused_adamw_), which other front ends leave out of graphs.
+// True for the functions that torch's fused optimizers call (torch._fused_adamw_), which other front ends leave out of
+// graphs.
 bool is_step_of_fused_optimizer(PyObject* target);
 // Executes target(*args, **kwargs) natively on fakes and records it as one node; what returns no tensor and changes
 // nothing is a constant and leaves no node. For CallMethod, target is the method's
@@ -41,9 +42,9 @@ Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& argum
 Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name);
 // The same of an attribute that torch defines by a descriptor.
 Ref load_described_attribute(Tracer& tracer, PyObject* tensor, PyObject* descriptor, PyObject* name);
-// What a tensor from before the call has of hooks, of one of the two kinds: a container or None.
+// The hooks, of one of the two kinds, of a tensor from before the call: a container or None.
 Ref load_hooks(Tracer& tracer, PyObject* tensor, TensorFact fact);
-// Guards that no code but Python's runs when autograd gives a tensor its gradient. False: the trace is given up.
+// Guards that no code but Python's runs when autograd stores a tensor's gradient. False: the trace is given up.
 bool load_engine_hooks(Tracer& tracer, PyObject* tensor);
 
 }  // namespace minidynamo

@@ -76,7 +76,7 @@ class NestedData {
  private:
   Tracer& tracer_;
   Ref dtype_;               // that all have in common
-  std::vector<Ref> found_;  // of tensors
+  std::vector<Ref> found_;  // tensors
   bool warns_ = false;
 
   static Ref attribute(PyObject* object, const char* name) { return Ref::steal(PyObject_GetAttrString(object, name)); }

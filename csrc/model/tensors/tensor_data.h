@@ -6,8 +6,8 @@
 
 namespace minidynamo {
 
-// Of numbers, it is executed for real, not on fakes, and a fake stands for the result, whose values are known. Of
-// numbers and tensors, operators put them together.
+// A tensor of numbers is made for real, not of fakes, and a fake stands for the result, whose values are known. A
+// tensor of numbers and tensors is put together by operators.
 Ref record_tensor_of_data(Tracer& tracer, PyObject* target, const Arguments& arguments);
 
 }  // namespace minidynamo

@@ -1,4 +1,4 @@
-// What a tensor is indexed by, as torch takes it.
+// The index of a tensor, as torch takes it.
 #pragma once
 #include "world/state/tracer.h"
 

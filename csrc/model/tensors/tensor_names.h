@@ -13,7 +13,7 @@ struct TensorName {
     GradientFunction,  // grad_fn: only that there is none
     Base,              // _base: only that there is none, or one that the graph knows
     Values,            // told by values, where the trace knows them; where not, the dispatcher refuses
-    Operators,         // gives tensors that operators make, which the trace sees
+    Operators,         // makes tensors by operators, which the trace sees
   };
   const char* name;
   How how;

@@ -8,7 +8,7 @@ namespace minidynamo {
 
 // tensor.as_subclass(type).
 Ref as_class(Tracer& tracer, PyObject* tensor, PyTypeObject* type);
-// What the __new__ of torch.Tensor makes of a class's arguments.
+// The object that the __new__ of torch.Tensor makes of a class's arguments.
 Ref new_of_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments);
 
 }  // namespace minidynamo

@@ -19,7 +19,7 @@ Ref call_that_calls_back(Tracer& tracer, PyObject* callable, const Arguments& ar
 std::nullptr_t stop_operator();
 // A tensor's attribute in the same way.
 Ref load_recording_operators(Tracer& tracer, PyObject* tensor, PyObject* name);
-// A constant of the trace as an operator gives it within the transforms that are active: wrapped by their levels.
+// A constant of the trace as an operator returns it within the transforms that are active: wrapped by their levels.
 Ref lift(Tracer& tracer, Ref constant);
 
 }  // namespace minidynamo

@@ -14,9 +14,9 @@ Ref make_wrapper(Tracer& tracer, PyTypeObject* type, const Arguments& arguments)
 // True if the program may still put parts on it.
 bool is_open_wrapper(const Tracer& tracer, PyObject* tensor);
 bool store_in_new_wrapper(Tracer& tracer, PyObject* wrapper, PyObject* name, PyObject* value);
-// What lies in `name` of one that the trace made.
+// The part in `name` of a wrapper that the trace made.
 Ref part_of_new_wrapper(Tracer& tracer, PyObject* wrapper, PyObject* name, Ref part);
-// Gives a node to those among the arguments of a call that have none. False: the trace is given up.
+// Makes a node for those among the arguments of a call that have none. False: the trace is given up.
 bool bring_wrappers_into_graph(Tracer& tracer, const Arguments& arguments);
 
 }  // namespace minidynamo

@@ -42,7 +42,7 @@ Ref lookup_in_made_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
       if (PyErr_Occurred()) return nullptr;
       continue;
     }
-    // What a lookup in the base gives is guarded; that also says when the base has it not itself.
+    // The result of a lookup in the base is guarded; that also says when the base does not have it itself.
     Ref found = lookup_in_class(tracer, base, name);
     if (!found && PyErr_Occurred()) return nullptr;
     if (is_rest_of_order(order.get(), i) || (found && class_has_itself(tracer, base, name))) return found;

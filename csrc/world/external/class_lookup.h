@@ -1,4 +1,4 @@
-// What is looked up in classes, with the guards that keep it so.
+// Lookups in classes, with the guards that keep their results so.
 #pragma once
 #include "world/state/tracer.h"
 
@@ -16,8 +16,8 @@ void guard_has_not_itself(Tracer& tracer, PyTypeObject* type, PyObject* name);
 void guard_special_methods(Tracer& tracer, PyObject* object);
 // The order in which a class and its bases are looked through is guarded.
 void guard_bases(Tracer& tracer, PyTypeObject* type);
-// What isinstance(object, classes) and issubclass(object, classes) look at apart from Python methods: bases, and which
-// special methods there are.
+// Guards what isinstance(object, classes) and issubclass(object, classes) look at apart from Python methods: bases, and
+// which special methods there are.
 void guard_class_check(Tracer& tracer, PyObject* object, PyObject* classes);
 
 // True if instances of a class have a finalizer, guarded: a trace makes none, neither the program's nor what would

@@ -7,8 +7,8 @@
 namespace minidynamo {
 
 // `found` false: absent (guarded). Null Ref with found true: break.
-Ref item_of_shadow(Tracer& tracer, ShadowContainer& shadow, PyObject* key, bool& found);  // of a dict
-Ref element_of_shadow(Tracer& tracer, ShadowContainer& shadow, Py_ssize_t index);         // of a list; index in range
+Ref item_of_shadow(Tracer& tracer, ShadowContainer& shadow, PyObject* key, bool& found);  // a dict's
+Ref element_of_shadow(Tracer& tracer, ShadowContainer& shadow, Py_ssize_t index);         // a list's; index in range
 // True if a shadow is unfilled and no pending write changes its length: then length_of_shadow() may be called.
 bool tells_length(const Tracer& tracer, const ShadowContainer& shadow);
 Py_ssize_t length_of_shadow(Tracer& tracer, ShadowContainer& shadow);

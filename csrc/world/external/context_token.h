@@ -1,4 +1,4 @@
-// What ContextVar.set() gives in a trace. Its Token is made when the variable is really set.
+// The result of ContextVar.set() in a trace. Its Token is made when the variable is really set.
 #pragma once
 #include "python/ref.h"
 

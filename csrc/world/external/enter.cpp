@@ -89,7 +89,7 @@ Ref enter_filled(Tracer& tracer, Source* source) {
 
 Ref enter_tensor(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
-  if (is_transform_wrapper(raw)) return enter_opaque(tracer, source);  // of a transform that is over
+  if (is_transform_wrapper(raw)) return enter_opaque(tracer, source);  // its transform is over
   if (is_fake(raw)) return tracer.abort(BreakReason::FakeInput, "an input is a fake tensor of another trace");
   std::vector<Expression> sizes;
   const bool is_loud = !is_class_of_graphs(Py_TYPE(raw)) && has_observable_finalizer(tracer, Py_TYPE(raw));
@@ -139,8 +139,8 @@ void guard_part(Tracer& tracer, Source* source, const char* name, GuardKind kind
   clear_error();
 }
 
-// What only holds other objects (a bound C method, a super object, a view of a dict): made anew of what stands for
-// these. `make` gets the in-trace form of the one object.
+// An object that only holds another one (a bound C method, a super object, a view of a dict) is made anew around the
+// in-trace form of that. `make` gets the in-trace form of the one object.
 Ref enter_holder(Tracer& tracer, Source* source, const char* held_name, const std::function<Ref(PyObject*)>& make) {
   PyObject* raw = source->value.get();
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
@@ -259,7 +259,7 @@ void guard_same(Tracer& tracer, Source* source, Source* known) {
     tracer.guards.add_relation(source, GuardKind::SameAs, known, tracer.origin());
 }
 
-// Guards which NaNs of a call are one object, since containers take each for equal to itself only. Gives the first
+// Guards which NaNs of a call are one object, since containers take each for equal to itself only. Returns the first
 // source that leads to this one.
 Source* told_from_other_nans(Tracer& tracer, Source* source) {
   if (Source* known = tracer.world.source_of(source->value.get())) {
@@ -516,7 +516,7 @@ Ref enter(Tracer& tracer, Source* source) {
 
 namespace {
 
-// What a list that is not filled holds: the trace has put it to the end.
+// The elements of a list that is not filled: the trace has put them to the end.
 std::vector<Ref> take_additions(ShadowContainer& shadow) {
   PyObject* list = shadow.object.get();
   if (!PyList_Check(list) || !PyList_GET_SIZE(list)) return {};

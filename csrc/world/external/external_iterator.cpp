@@ -12,10 +12,10 @@ struct OutsideIterator {
   PyObject_HEAD Tracer* tracer;
   Source* source;
   PyObject*
-      parts;  // of an enumerate or a zip: a tuple of the in-trace iterators that it asks; null: its source is asked
-  PyObject* inner;  // of a zip: an in-trace one over these
+      parts;  // an enumerate's or zip's: a tuple of the in-trace iterators that it asks; null: its source is asked
+  PyObject* inner;  // a zip's: an in-trace one over these
   Py_ssize_t taken;
-  Py_ssize_t taken_by_whole;  // of these, by an enumerate or zip that it is part of
+  Py_ssize_t taken_by_whole;  // the items taken by an enumerate or zip that it is part of
   DictWalk walk;              // for the items taken so far, where they come from a dict
   bool ended, is_part;
   EnterItem enter;
@@ -219,7 +219,7 @@ Source* take_next_source(Tracer& tracer, PyObject* object, bool& call_next) {
   if (call_next || iterator->ended) return nullptr;
   PyObject* raw = iterator->source->value.get();
   if (PyObject* container = iterated_container(raw)) {
-    // What the trace has done to the container would show in what comes next.
+    // The next item would show what the trace has done to the container.
     PyObject* replacement = tracer.world.replacement_of(container);
     ShadowContainer* shadow = replacement ? tracer.world.shadow(replacement) : nullptr;
     if (shadow && tracer.world.is_changed(*shadow)) {

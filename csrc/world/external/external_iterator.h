@@ -13,8 +13,8 @@ namespace minidynamo {
 // True if an iterator can be followed: over a list, tuple, range, dict, set, str or bytes, or enumerate() or zip() of
 // such ones.
 bool can_follow_iterator(PyObject* iterator);
-// Of enumerate and zip, what their __reduce__ says: (type, (iterator, count)) or (type, iterators[, strict]). Null Ref
-// without error for others.
+// The parts of an enumerate or zip, as its __reduce__ says: (type, (iterator, count)) or (type, iterators[, strict]).
+// Null Ref without error for others.
 Ref parts_of_iterator(PyObject* iterator);
 // How many of these an enumerate or a zip asks for items.
 Py_ssize_t asked_parts(PyObject* iterator, PyObject* parts) noexcept;
@@ -32,9 +32,9 @@ PyTypeObject* original_iterator_type(PyTypeObject* type) noexcept;
 // The source of the next item, for those whose items need no making; the iterator has moved on then. Null without a
 // Python error: it has ended, or next() has to be called (`call_next`).
 Source* take_next_source(Tracer& tracer, PyObject* iterator, bool& call_next);
-// What a loop takes apart at once (`for i, layer in enumerate(layers)`): the parts of the next item, which have not
-// entered the trace yet, so that the number of a layer that nobody asks for is not guarded. None: it has ended, or
-// there is a Python error. False: the item has to be asked for as a whole.
+// The parts of the next item, for a loop that takes it apart at once (`for i, layer in enumerate(layers)`). They have
+// not entered the trace yet, so that the number of a layer is not guarded if the program does not use it. None: the
+// iterator has ended, or there is a Python error. False: the item has to be asked for as a whole.
 struct ItemPart {
   Source* source;
   Ref object;  // where it has no source of its own

@@ -20,14 +20,15 @@ struct KnownTypes {
   PyTypeObject* default_dict;
   PyTypeObject* deque;
   PyTypeObject* thread_local_storage;  // threading.local
-  PyTypeObject* tensor_type;           // of torch.FloatTensor and the like
+  PyTypeObject* tensor_type;           // torch.FloatTensor and the like
   PyObject* module_getattr;            // torch.nn.Module.__getattr__
 };
 
 // Imports torch; null with a Python error set if it is not what minidynamo supports.
 const KnownTypes* known_types();
 
-// True if operators treat tensors of a class as plain ones: it has no __torch_function__ that has a say (nn.Parameter).
+// True if operators treat tensors of a class as plain ones: it has no __torch_function__ that torch calls
+// (nn.Parameter).
 bool is_plain_tensor_class(PyTypeObject* type);
 
 // module.name.name... of a module that the program has imported, or null without a Python error.

@@ -12,7 +12,7 @@ Source* source_or_pin(Tracer& tracer, PyObject* object);
 // as an object it is opaque from here on. Null, with the trace given up, where it is used as a dict already.
 Source* namespace_source(Tracer& tracer, PyObject* names, const char* text = "G");
 
-// What a C function that only tells a state of the process gave is guarded; `name` is how the guard calls it.
+// Guards the result of a C function that only reads a state of the process; `name` is how the guard calls it.
 void guard_state(Tracer& tracer, PyObject* asked, const std::string& name, PyObject* state);
 
 }  // namespace minidynamo

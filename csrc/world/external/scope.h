@@ -1,4 +1,4 @@
-// What the variables of a traced frame hold: globals, builtins, cells, and locals that no instruction has used yet.
+// The values of a traced frame's variables: globals, builtins, cells, and locals that no instruction has used yet.
 #pragma once
 #include "world/state/tracer.h"
 
@@ -10,7 +10,7 @@ Ref load_builtin(Tracer& tracer, Frame& frame, PyObject* name);
 bool store_global(Tracer& tracer, Frame& frame, PyObject* name, PyObject* value);  // value null: delete
 // The dict of a module's names, as the program has it in its hands: opaque but for single names.
 bool is_namespace(const Tracer& tracer, PyObject* object) noexcept;
-// What it has under a name; null Ref without a Python error: nothing.
+// The namespace's value under a name; null Ref without a Python error: nothing.
 Ref load_from_namespace(Tracer& tracer, PyObject* names, PyObject* name);
 Ref load_cell(Tracer& tracer, PyObject* cell);  // null Ref without error: empty
 

@@ -10,7 +10,7 @@ namespace minidynamo {
 
 enum class SetOrder : uint8_t { Read, Ignored };
 
-// A set is about to be read in its order. Ends the trace, and gives false, if that follows from addresses.
+// A set is about to be read in its order. Ends the trace, and returns false, if that follows from addresses.
 bool knows_order(Tracer& tracer, PyObject* set);
 // The same of the sets among what a C function is called with, unless it is one that asks for no order.
 bool knows_orders_read(Tracer& tracer, PyObject* callable, std::span<const Ref> arguments);

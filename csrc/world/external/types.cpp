@@ -54,7 +54,7 @@ class TypeTable {
     return nullptr;
   }
 
-  // Of a C type that was not found: a row whose module has been imported since, or of a family.
+  // Finds the row of a C type that find() has not found: its module has been imported since, or the row is a family's.
   const TypeRow* find_late(PyTypeObject* type) {
     const char* const dot = std::strrchr(type->tp_name, '.');
     const char* const name = dot ? dot + 1 : type->tp_name;

@@ -1,4 +1,4 @@
-// What is known of C types: the rows of types.def, and questions about objects that they answer.
+// The facts about C types: the rows of types.def, and questions about objects that they answer.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -128,7 +128,7 @@ void load_types();
 
 // The row of a C type, of a family that it belongs to, or one that knows nothing.
 const TypeRow& row_of(PyTypeObject* type) noexcept;
-// The same for the C type that gives instances of a Python class their layout.
+// The same for the C type that determines the layout of a Python class's instances.
 const TypeRow& row_of_base(PyTypeObject* type) noexcept;
 // For objects of any type, C types and Python classes.
 WrapRule wrap_rule_of(PyTypeObject* type) noexcept;
@@ -162,8 +162,8 @@ Ref zone_with_state(PyObject* date) noexcept;
 // A constant of datetime's; one with such a time zone is none.
 bool is_date(PyObject* object) noexcept;
 
-// What matters of it is which object it is: functions of modules, classes, modules, descriptors. It does not change in
-// ways that a trace reads unguarded.
+// True if only the object's identity matters: functions of modules, classes, modules, descriptors. Such an object does
+// not change in ways that a trace reads unguarded.
 bool is_guarded_by_identity(PyObject* object) noexcept;
 
 // Fit for looking up in an external dict without filling its shadow: constants, and what hashes and compares by

@@ -1,4 +1,4 @@
-// Between a trace and native code: what C code may see of in-trace objects, and what it gives back.
+// The border between a trace and native code: what C code may see of in-trace objects, and what it returns.
 #pragma once
 #include <span>
 
@@ -17,17 +17,17 @@ inline bool expose_all(Tracer& tracer, std::span<const Ref> objects, SetOrder or
     if (!prepare_for_native(tracer, object.get(), order)) return false;
   return true;
 }
-// What native code returned: real tensors are replaced by what stands for them, unknown ones end the trace. Null stays
-// null.
+// Adopts the result of native code: real tensors are replaced by their stand-ins, unknown ones end the trace. Null
+// stays null.
 Ref adopt_result(Tracer& tracer, Ref result);
 
-// What C code gave that ran under a trap: good, if it gave no warning. Else the trace ends before that code, which will
-// warn at its place, under the filters that the program has by then; false.
+// True if C code that ran under a trap made no warning. False: the trace ends before that code, which will warn at its
+// place, under the filters that the program has by then.
 bool gave_no_warning(Tracer& tracer, const WarningTrap& trap, const char* what);
 // Ends the trace before C code that gave a warning.
 std::nullptr_t refuse_what_warns(Tracer& tracer, const std::string& what);
 
-// What a weak reference leads to, or None. From before the trace: that is guarded.
+// The object that a weak reference leads to, or None. That of a reference from before the trace is guarded.
 Ref referent_of(Tracer& tracer, PyObject* reference);
 
 }  // namespace minidynamo

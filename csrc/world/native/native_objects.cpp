@@ -29,7 +29,7 @@ bool is_torch_generator(PyTypeObject* type) {
   return type == generator;
 }
 
-// (device, bytes): those of the tensor that get_state() gives.
+// (device, bytes): the bytes of the tensor that get_state() returns.
 Ref torch_generator_state(PyObject* generator) {
   const TensorTraceSuspended suspended;
   const Ref device = attribute(generator, "device"), state = call_method(generator, "get_state");
@@ -56,7 +56,7 @@ long recursion_of(PyObject* lock) {  // as it shows itself: <unlocked _thread.RL
   return at == std::string_view::npos ? -1 : std::strtol(text.data() + at + 6, nullptr, 10);
 }
 
-// Of one that shares its memory with no other.
+// The state of an array that shares its memory with no other.
 Ref array_state(PyObject* array) {
   Ref base = attribute(array, "base"), dtype = attribute(array, "dtype");
   Ref holds_objects = dtype ? attribute(dtype.get(), "hasobject") : Ref();

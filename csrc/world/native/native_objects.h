@@ -11,10 +11,10 @@ namespace minidynamo {
 
 // True if an object is one of those that each call makes anew, or a tuple with one.
 bool holds_native_value(PyObject* object) noexcept;
-// True if instances have their state in C; of a Python class, whether those of the C class beneath it do.
+// True if instances have their state in C; for a Python class, if those of the C class beneath it do.
 bool is_own_native_type(PyTypeObject* type) noexcept;
 inline bool is_own_native(PyObject* object) noexcept { return is_own_native_type(Py_TYPE(object)); }
-// Of a class derived from such a type: whether an instance can be made again.
+// For a class derived from such a type: true if an instance can be made again.
 bool is_known_subclass(PyTypeObject* type) noexcept;
 
 // (class, state) from which native_object_callable() makes an object like this one, both of constants. Null, with or

@@ -10,7 +10,7 @@
 
 namespace minidynamo {
 
-// What method(generator, *arguments) will give, a float. `generator` is from before the call, the arguments are
+// The float that method(generator, *arguments) will return. `generator` is from before the call, the arguments are
 // constants. Null without a break: no graph can be given it here.
 Ref draw_number(Tracer& tracer, PyObject* generator, PyObject* method, Ref arguments);
 // The same for an int.

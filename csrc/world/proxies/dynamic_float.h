@@ -14,12 +14,12 @@ namespace minidynamo {
 std::string dynamic_float(std::string_view path);
 // True if a name is such a one, and not the path of another float.
 bool is_of_groups(std::string_view name);
-// True if the float that a source gives is one of these (TraceLimits::dynamic_floats: such names, and paths of other
+// True if the float that a source leads to is one of these (TraceLimits::dynamic_floats: such names, and paths of other
 // floats).
 bool changes(const Tracer& tracer, const Source* source);
 // The traced number for it.
 Ref enter_dynamic_float(Tracer& tracer, Source* source);
-// Of those that the trace was given, the ones of which it had to take the value.
+// The numbers, among those that the trace was given, whose value it had to take.
 std::vector<const Source*> numbers_taken(const Tracer& tracer);
 
 }  // namespace minidynamo

@@ -30,7 +30,7 @@ void array_dealloc(PyObject* self) {
   PyObject_Free(self);
 }
 
-// What an iterator over it asks: CPython's own iterator over sequences, as NumPy's arrays have it.
+// The item that an iterator over the array asks for: CPython's own iterator over sequences, as NumPy's arrays have it.
 PyObject* array_item(PyObject* self, Py_ssize_t index) {
   Tracer* tracer = Tracer::current();
   if (!tracer) return PyErr_Format(PyExc_RuntimeError, "an array outlived its trace");

@@ -1,4 +1,4 @@
-// Arrays of NumPy's whose values a trace does not know: what numpy() of a fake gives, and what is computed of it.
+// Arrays of NumPy's whose values a trace does not know: the result of a fake's numpy(), and what is computed from it.
 //
 // The elements are a fake tensor. Beside it lies a *twin*: a real array or scalar of the same kind, whose values mean
 // nothing. Whatever the program does to the array is done to the elements by torch._numpy, traced like any Python code,
@@ -19,7 +19,7 @@ Ref twin_of_fake(PyObject* fake);
 Ref make_fake_array(Tracer& tracer, PyObject* elements, Ref twin);
 PyObject* elements_of_array(PyObject* array) noexcept;  // borrowed: a fake
 PyObject* twin_of_array(PyObject* array) noexcept;      // borrowed
-// True if it is a scalar (numpy.float32), which nobody can change.
+// True if it is a scalar (numpy.float32), which cannot be changed.
 bool is_traced_scalar(PyObject* array) noexcept;
 
 // For residual code: (tensor, whether it is to be a scalar) -> what NumPy makes of it.

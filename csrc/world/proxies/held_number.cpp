@@ -3,7 +3,8 @@
 namespace minidynamo {
 namespace {
 
-// Of a tuple with names, which C code may have made with more in it than can be seen (os.stat_result).
+// True if a tuple with names holds the number. C code may have made such a tuple with more in it than can be seen
+// (os.stat_result).
 bool is_in_record(const Source& source) {
   if (source.access != Access::Index || !source.parent || !source.parent->value) return false;
   PyObject* owner = source.parent->value.get();

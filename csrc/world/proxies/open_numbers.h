@@ -12,9 +12,9 @@
 namespace minidynamo {
 
 struct DynamicSizes {
-  bool all_sizes = false;  // of tensors that are no parameters or buffers, and all ints that are arguments
-  bool never = false;      // nothing is left open, whatever changes
-  // Of numbers that only the run of a graph knows (unbacked_numbers.h): the backend cannot have them, and what was
+  bool all_sizes = false;  // those of tensors that are no parameters or buffers, and all ints that are arguments
+  bool never = false;      // nothing is dynamic, whatever changes
+  // About numbers that only the run of a graph knows (unbacked_numbers.h): the backend cannot have them, and what was
   // supposed of them was often not so.
   bool no_unknown = false, no_suppositions = false;
   // The backend has refused a graph of a form that other front ends do not make (a backward pass within it, the step of
@@ -22,11 +22,12 @@ struct DynamicSizes {
   bool only_common_forms = false;
   // By the text of its source: a tensor's dimensions, by bit; all for an int.
   std::unordered_map<std::string, uint64_t> sources;
-  // What was open in a capture that turned out to be good for one value alone; and in two, which is not opened again.
+  // Dynamic numbers of a capture that turned out to be good for one value alone; and of two such captures, which are
+  // not made dynamic again.
   std::unordered_map<std::string, uint64_t> doubted, closed;
-  bool last_resort = false;  // what is closed is open again, in one last capture
-  // The last capture is of a whole training step, below autograd; what a trace had settled where the backward pass
-  // began (specialized_numbers). The next one begins there.
+  bool last_resort = false;  // the closed numbers are dynamic again, in one last capture
+  // The last capture is of a whole training step, below autograd: the numbers that a trace had specialized where
+  // the backward pass began (specialized_numbers). The next one begins there.
   std::optional<std::set<std::string>> specialized_before_backward;
   std::vector<std::string>
       optimizer_hyperparameters;  // floats of optimizers' groups, whatever the rest says (dynamic_float.h)

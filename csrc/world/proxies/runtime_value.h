@@ -1,5 +1,5 @@
-// What residual code computes when the graph has run, and a trace does not know: the time behind the last operation,
-// what the program computes of it, and the text that it makes of that.
+// Values that residual code computes when the graph has run, and that a trace does not know: the time behind the last
+// operation, what the program computes from it, and the text that it makes of that.
 //
 // The program may keep such a number, print it or give it away. It is the result of a call in the effect log
 // (EffectLog), and nothing of the graph may come behind that call, or the number would not be that of its place: only

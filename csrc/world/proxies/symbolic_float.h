@@ -13,20 +13,20 @@
 
 namespace minidynamo {
 
-// What is known of one.
+// The facts that are known of such a number.
 struct NumberFacts {
   Ref value;                        // a float, if it follows from what is below; or null
   std::vector<Source*> sources;     // floats that it is computed of
   std::vector<Expression> sizes;    // and ints
-  std::optional<Expression> asked;  // of a number that only the run of the graph knows: in its place in questions
+  std::optional<Expression> asked;  // for a number that only the run of the graph knows: it stands for it in questions
   Source* magnitude = nullptr;  // a float that the call was given and whose absolute value it has, with another sign
-  bool is_any = false;          // of the program's own making: it may be zero, where CPython divides by none
+  bool is_any = false;          // made by the program: it may be zero, where CPython divides by none
 };
 
 bool is_symbolic_float(PyObject* object) noexcept;
 // True if any trace has one: false for nearly all programs.
 bool any_symbolic_floats() noexcept;
-// Of a fake without dimensions, of float64 on the CPU, that nothing else writes to.
+// Makes one of a fake without dimensions, of float64 on the CPU, that nothing else writes to.
 Ref make_symbolic_float(Tracer& tracer, Ref tensor, NumberFacts facts = {});
 PyObject* tensor_of_number(PyObject* number) noexcept;  // borrowed
 // The float that the call was given and whose absolute value one has; null if there is none.

@@ -12,7 +12,7 @@
 namespace minidynamo {
 namespace {
 
-// Of the module that owns it: an attribute, parameter or buffer, whose sizes seldom change.
+// True for an attribute, parameter or buffer of a module, whose sizes seldom change.
 bool is_of_module(const Source& source) {
   static constinit ImportedType module_class{"torch.nn.Module"};
   for (const Source* at = source.parent; at; at = at->parent)
@@ -41,7 +41,7 @@ void Symbols::begin() {
 
 namespace {
 
-// What wraps it has the sizes that it has.
+// True if a tensor holds it: a tensor that wraps it has the same sizes.
 bool is_part_of_tensor(const Source& source) {
   const Source* owner = source.parent;
   if (owner && owner->access == Access::InstanceDict) owner = owner->parent;
@@ -182,7 +182,7 @@ Expression Symbols::unbacked_symbol(int64_t example, SizeRange range) {
   return sizes_->add_unknown(example, range, "u" + std::to_string(number));
 }
 
-// The first node that gives a tensor with this size. It has no node of its own, for hardly any is asked for.
+// The first node that makes a tensor with this size. The size has no node of its own, since few are ever needed.
 NodeId Symbols::node_of_unknown(Expression symbol) {
   const std::vector<Node>& nodes = graph_.nodes();
   for (const Node& node : nodes) {

@@ -54,7 +54,7 @@ class Symbols {
 
   // The node of a number's value in the graph, made if there is none; kNoNode with a Python error set.
   NodeId node_of(Expression e);
-  // What stands for a condition in the arguments of a node; null with a Python error set.
+  // The object that stands for a condition in the arguments of a node; null with a Python error set.
   Ref condition_object(SizeCondition condition);
   // True if its value fits into 64 bits now; only such ones may stand for ints.
   bool fits(Expression e) const;
@@ -68,16 +68,16 @@ class Symbols {
   // See Graph::number_argument.
   bool argument(PyObject* number, Argument& out);
 
-  // Of the sizes that the user wants open, the first that is not, and why; empty: all are.
+  // The first of the sizes that the user wants dynamic and that is not, and why; empty: all are.
   std::string broken_mark() const;
   // True if the user has said that the program decides nothing by a size in it.
   bool is_marked_unbacked(Expression e) const;
   bool has_unbacked_marks() const noexcept { return has_unbacked_marks_; }
 
-  // Those of which it has turned out that they are good for one value alone.
+  // The numbers that turned out to be good for one value alone.
   std::vector<OpenNumber> specialized() const;
 
-  // What was asked, with the places that asked.
+  // The conditions that were asked, with the places that asked.
   std::vector<SizeGuard> guards() const;
 
  private:

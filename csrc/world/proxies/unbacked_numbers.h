@@ -21,8 +21,8 @@ class Tracer;
 // How what a graph says begins where something that was supposed does not hold.
 inline constexpr const char* kSupposition = "a captured graph is for numbers with ";
 
-// What a trace may take for such numbers. They are numbered in the order in which the trace comes to them, which is the
-// same in all traces of the same frame.
+// Limits on what a trace may take for such numbers. They are numbered in the order in which the trace comes to them,
+// which is the same in all traces of the same frame.
 struct UnbackedNumberLimits {
   bool scalars = true, sizes = true, checks = true;
   std::set<size_t> refused;            // these are read where the trace ends
@@ -60,7 +60,7 @@ class UnbackedNumbers {
   struct One {
     Kind kind;
     Expression symbol;
-    size_t calls_before;  // of the graph
+    size_t calls_before;  // the graph's
     size_t ordinal;
   };
   Tracer& tracer_;

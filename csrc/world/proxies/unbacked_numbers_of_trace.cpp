@@ -1,4 +1,4 @@
-// What UnbackedNumbers does to its trace: a tracer has them, so this is apart from their header.
+// The parts of UnbackedNumbers that change its trace: a tracer has them, so this is apart from their header.
 #include <algorithm>
 
 #include "python/error_text.h"

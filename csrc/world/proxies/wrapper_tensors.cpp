@@ -23,9 +23,9 @@
 namespace minidynamo {
 namespace {
 
-// What a wrapper says that it consists of.
+// The parts of a wrapper, as the wrapper itself lists them.
 struct Parts {
-  std::vector<Ref> names;  // of the attributes that are tensors
+  std::vector<Ref> names;  // the attributes that are tensors
   Ref context;             // all else that it takes to put it together again
 };
 

@@ -9,7 +9,7 @@ namespace minidynamo {
 // taken apart in the same way at the next call. `enter` enters a part, and all that it holds. A null Ref without a
 // break: it is opaque.
 Ref make_wrapper_fake(Tracer& tracer, Source* source, Ref (*enter)(Tracer&, Source*));
-// What native code gave may be, or hold, wrappers that hold fakes: they are fakes from now on.
+// Notes the wrappers that native code returned: those that hold fakes are fakes from now on.
 void note_wrappers(PyObject* result);
 // Guards the methods of a class whose instances the trace makes.
 void guard_wrapper_class(Tracer& tracer, PyTypeObject* type);

@@ -11,7 +11,7 @@ enum class BreakReason : uint8_t {
 #undef BREAK_REASON
 };
 
-// What a reason lies in, and so what another end of the trace can do about it.
+// The extent of the code that a reason lies in, and so what another end of the trace can do about it.
 enum class BreakExtent : uint8_t {
   Place,    // an instruction: the trace ends before it
   Cut,      // an instruction, at which the resume function may begin: a new trace is all that is wanted
@@ -23,8 +23,8 @@ enum class BreakExtent : uint8_t {
 struct BreakReasonRow {
   BreakExtent extent;
   const char* code;         // the stable short name
-  const char* explanation;  // what it means, in general
-  const char* hints;        // what a user can do about it, separated by "; "
+  const char* explanation;  // the meaning, in general
+  const char* hints;        // the user's remedies, separated by "; "
 };
 const BreakReasonRow& row_of(BreakReason reason) noexcept;
 inline BreakExtent extent_of(BreakReason reason) noexcept { return row_of(reason).extent; }

@@ -1,13 +1,13 @@
-// What a trace has done to the world before it: one log, in the order of the program. Nothing of it has happened yet:
-// reads ask the log first, and the residual code does what it says (plan/effects.h).
+// The changes that a trace has made to the world before it: one log, in the order of the program. None of them has
+// happened yet: reads look into the log first, and the residual code makes the changes (plan/effects.h).
 //
-// What is silent needs no order (writing an attribute runs no code of the program), so an attribute that is written
+// A silent change needs no order (writing an attribute runs no code of the program), so an attribute that is written
 // again keeps the place of its first writing, which is its place in the object's dict. Calls are not silent: a cached
-// function that is asked when the log is replayed runs the program's code, and has to find the world as it was at its
-// place. So a call is a *barrier*: what is written behind one is a new entry.
+// function that is called when the log is replayed runs the program's code, and has to find the world as it was at its
+// place. So a call is a *barrier*: a write behind one is a new entry.
 //
-// Containers have no entries of their own: they change in shadows, by whatever C code, and what is new is found at
-// the end by comparing. Where a call may look at them, what they hold by then is put into the log before it.
+// Containers have no entries of their own: they change in shadows, by whatever C code, and the changes are found at the
+// end by comparing. Where a call may look at them, their contents of that time are put into the log before it.
 #pragma once
 #include <deque>
 #include <unordered_map>
@@ -42,12 +42,12 @@ struct DeferredCall {
   Ref callable, positional, keywords;  // keywords may be null
 };
 
-// What a container came to hold before a call that may look at it: `content` is a copy of its shadow of that time.
+// The elements of a container before a call that may look at it: `content` is a copy of its shadow of that time.
 struct ContentChange {
   ShadowContainer* container;
   std::vector<Ref> before;  // its elements until then, as ShadowContainer::snapshot
   Ref content;
-  bool keeps_places;  // of a deque
+  bool keeps_places;  // for a deque
 };
 
 // An iterator from before the call that moves on (world/external/external_iterator.h says how far).
@@ -118,7 +118,7 @@ class EffectLog {
   void defer_call(DeferredCall call, size_t from);
   // A call of C code that looks at nothing that a trace may write to.
   void append_unordered_call(DeferredCall call) { effects_.emplace_back(std::move(call)); }
-  // What the cache of a function comes to hold by a call of it.
+  // Notes the result that the cache of a function comes to hold by a call of it.
   void will_be_cached(PyObject* function, Ref key, Ref result) {
     const Py_hash_t hash = PyObject_Hash(key.get());
     cached_[function].emplace(hash, std::pair(std::move(key), std::move(result)));

@@ -9,7 +9,8 @@ namespace minidynamo {
 
 class EnteredContext {
  public:
-  // What `type` gives for these keywords (null: none). False, with a Python error, if it cannot be made or entered.
+  // Enters the object that `type` makes of these keywords (null: none). False, with a Python error, if it cannot be
+  // made or entered.
   explicit EnteredContext(PyObject* type, PyObject* keywords = nullptr) {
     const NativeScope native;
     const Ref nothing = Ref::made(PyTuple_New(0));

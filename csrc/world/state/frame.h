@@ -21,11 +21,11 @@ struct CodeInfo {
   Bytecode bytecode;
   int32_t locals_count = 0;
   int32_t stack_size = 0;
-  int32_t prologue = 0;  // of a resume function: instructions before the original's
+  int32_t prologue = 0;  // a resume function's: instructions before the original's
 
   PyCodeObject* code() const noexcept { return code_object; }
 
-  // What only the end of a trace asks for; made when first wanted.
+  // Facts that only the end of a trace needs; made when first wanted.
   const Liveness& liveness() const;
   const StackLayout& stack_layout() const;
   // The instruction at which the function proper begins: cells and free variables are in place.
@@ -45,7 +45,7 @@ struct LazyLocal {
 
 // The prepared form of a code object; null with a Python error set if it cannot be decoded.
 const CodeInfo* prepare(PyCodeObject* code);
-void note_prologue(PyCodeObject* code, int32_t length);  // of a resume function
+void note_prologue(PyCodeObject* code, int32_t length);  // a resume function's
 void forget_prepared_codes() noexcept;
 
 struct Frame {
@@ -59,7 +59,7 @@ struct Frame {
   // The namespace that LOAD_NAME and STORE_NAME use: of class bodies, of code that exec() and eval() run, and of
   // functions made of a module's code.
   Ref locals_mapping;
-  Ref locals_dict;          // what locals() gives here before CPython 3.13: one dict for as long as the frame runs
+  Ref locals_dict;          // the result of locals() here before CPython 3.13: one dict for as long as the frame runs
   std::vector<Ref> slots;   // fast locals, then the value stack
   size_t stack_top;         // index into slots of the first free stack slot
   int32_t instruction = 0;  // index of the instruction being executed
@@ -95,7 +95,7 @@ struct Frame {
   void forget_lazy_local(int32_t index) noexcept {
     if (!lazy_locals.empty()) lazy_locals[index] = {};
   }
-  // What is waiting in a slot of the value stack; null: nothing is.
+  // The local that is waiting in a slot of the value stack; null: none is.
   const LazySlot* lazy_local_in(size_t slot) const noexcept {
     for (const LazySlot& waiting : lazy_stack)
       if (waiting.slot == slot) return &waiting;

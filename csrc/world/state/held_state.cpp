@@ -54,7 +54,7 @@ class Walk {
   Tracer& tracer_;
   std::unordered_set<PyObject*> seen_;
 
-  // What is not walked through: it cannot change, or its changes are known otherwise.
+  // True for objects that are not walked through: they cannot change, or their changes are known otherwise.
   bool is_end(PyObject* object) {
     if (is_tensor(object) || PyModule_Check(object) || PyCode_Check(object)) return true;
     if (PyType_Check(object) && !tracer_.classes.has(object)) return true;

@@ -1,9 +1,9 @@
-// What the trace's own objects hold at some moment, as far as a piece of the program can reach them: to find out
+// The state of the trace's own objects at some moment, as far as a piece of the program can reach them: to find out
 // afterwards whether it has changed anything.
 //
-// The trace's own objects are real ones, and change without a trace of it. So what can be reached is walked through:
-// from given objects, from what is in the effect log and from what shadows hold, through containers, instances, cells
-// and functions. What was there before the trace has its changes in the effect log (effect_log.h).
+// The trace's own objects are real ones, and change without a record of it. So all that can be reached is walked
+// through: from given objects, from the effect log and from what shadows hold, through containers, instances, cells and
+// functions. Changes of objects from before the trace are in the effect log (effect_log.h).
 #pragma once
 #include <string>
 #include <vector>
@@ -15,9 +15,9 @@ namespace minidynamo {
 class HeldState {
  public:
   HeldState(Tracer& tracer, const std::vector<PyObject*>& roots);
-  // What has changed since, in words; empty: nothing.
+  // The change since then, in words; empty: nothing.
   std::string change() const;
-  std::string change_but_for_effects() const;  // what the effect log says is left out
+  std::string change_but_for_effects() const;  // the changes in the effect log are left out
 
  private:
   struct Holder {
@@ -38,7 +38,7 @@ class HeldState {
   std::vector<FilledDict> dicts_;
   std::vector<ShadowContainer*> unfilled_;
   size_t shadows_, logged_, changes_;
-  std::string unknown_;  // what is reached whose state cannot be seen
+  std::string unknown_;  // the object that is reached whose state cannot be seen
   std::vector<TorchModes::Change> modes_;
   std::vector<Ref> function_modes_;
   size_t contexts_;

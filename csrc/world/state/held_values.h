@@ -1,4 +1,5 @@
-// What an argument of a call holds: itself, or the items of the tuples, lists, dicts and slices that it is made of.
+// The values that an argument of a call holds: itself, or the items of the tuples, lists, dicts and slices that it is
+// made of.
 #pragma once
 #include "python/process/nesting.h"
 

@@ -35,7 +35,7 @@ void require_distinct(Tracer& tracer, PyObject* object, Visited& visited) {
   PyTypeObject* type = Py_TYPE(object);
   if (type == &PyUnicode_Type || is_number(object) || is_fake(object) || tracer.is_over()) return;
   const ShadowContainer* shadow = tracer.world.shadow(object);
-  if (shadow && !shadow->filled) return;  // what it holds has not entered
+  if (shadow && !shadow->filled) return;  // its contents have not entered
   NestingLevel level;
   if (level.is_too_deep()) return;  // CPython's comparison ends there too
   if (is_container(object)) {
@@ -43,7 +43,7 @@ void require_distinct(Tracer& tracer, PyObject* object, Visited& visited) {
     for (PyObject* item : native_contents(object).items) require_distinct(tracer, item, visited);
     return;
   }
-  // What an outside weak reference leads to has entered with it.
+  // The referent of an outside weak reference has entered with it.
   PyObject* behind = identity_behind(object);
   if (behind && (PyWeakref_Check(object) || !tracer.world.source_of(object)))
     return require_distinct(tracer, behind, visited);
@@ -54,7 +54,7 @@ void require_distinct(Tracer& tracer, PyObject* object, Visited& visited) {
 }  // namespace
 
 bool check_comparable(Tracer& tracer, PyObject* object) {
-  if (is_symbolic_float(object)) return true;  // what compares by its value has specialized that before
+  if (is_symbolic_float(object)) return true;  // a comparison by its value has specialized it before
   return !tracer.world.is_opaque(object) || compares_natively(object) || use_opaque(tracer, object);
 }
 

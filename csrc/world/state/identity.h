@@ -1,5 +1,5 @@
-// What a program finds out by the identity of objects, guarded: that two are one or different, and what is found under
-// a key that is hashed and compared by its address.
+// The facts that a program finds out by the identity of objects, guarded: that two are one or different, and what is
+// found under a key that is hashed and compared by its address.
 #pragma once
 #include "world/native/address_hash.h"
 #include "world/state/tracer.h"
@@ -10,7 +10,7 @@ namespace minidynamo {
 bool holds_objects(PyObject* object) noexcept;
 
 // Native code is about to compare or hash an object, which may do more than that: a comparison of decimal numbers obeys
-// and changes the thread's context. Ends the trace, and gives false, if it is one of C code that is not known.
+// and changes the thread's context. Ends the trace, and returns false, if C code that is not known compares it.
 bool check_comparable(Tracer& tracer, PyObject* object);
 // Two external objects that the program found to be different must be different at the next call.
 void guard_different(Tracer& tracer, PyObject* left, PyObject* right);

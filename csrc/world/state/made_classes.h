@@ -1,5 +1,5 @@
-// The classes that a trace made. They are real classes, and die with the trace: none can be in its residual code. What
-// is looked up in one is guarded only where an outside base has a say.
+// The classes that a trace made. They are real classes, and die with the trace: none can be in its residual code. A
+// lookup in one is guarded only where it reaches an outside base.
 #pragma once
 #include <unordered_map>
 #include <vector>

@@ -14,15 +14,15 @@ struct ShadowContainer {
   bool changed_before = false;  // an earlier change is in the effect log
   // After filling, or as the effect log has it: its elements (dict: key, value, ...), to see what the trace changed.
   std::vector<Ref> snapshot;
-  uint64_t version = 0;  // of a dict that holds what the snapshot says; 0: unknown
+  uint64_t version = 0;  // for a dict that holds what the snapshot says; 0: unknown
   Ref deque_iterator;    // over a deque, since the snapshot: stale as soon as elements come or go
 };
 
-// What a container holds now, in the order of a snapshot.
+// The elements that a container holds now, in the order of a snapshot.
 std::vector<Ref> elements_of(PyObject* container);
 // True if it holds anything else than its snapshot.
 bool differs_from_snapshot(const ShadowContainer& shadow);
-// What it held at a time.
+// The elements that it held at a time.
 struct HeldElements {
   explicit HeldElements(const ShadowContainer& shadow);
   std::vector<Ref> elements;
@@ -33,7 +33,7 @@ bool holds_still(const ShadowContainer& shadow, const HeldElements& earlier);
 
 // Called when the snapshot has been made.
 void begin_snapshot(ShadowContainer& shadow);
-// Of a deque: whether since the snapshot items were set, at most. Iterators over it go on then, as they do eagerly.
+// For a deque: true if since the snapshot items were set, at most. Iterators over it go on then, as they do eagerly.
 bool keeps_places(const ShadowContainer& shadow) noexcept;
 
 // The effect log has what a filled one holds now.

@@ -74,7 +74,7 @@ struct ObjectEnds {
   bool ask_for_break = false;  // one is to come because the program deleted what it will see the end of
 };
 
-// What the trace has made that is told from what was there before.
+// The objects that the trace has made, which it distinguishes from those from before.
 struct MadeObjects {
   std::unordered_set<Ref> functions;         // by MAKE_FUNCTION: not external, though C code may call them
   std::unordered_set<Ref> namespaces;        // dicts that are the globals of code which it runs
@@ -91,11 +91,11 @@ struct MadeObjects {
 
 // Addresses as the program sees them.
 struct Identities {
-  std::unordered_set<Ref> given_out;  // what id() returned: the very objects, which may not leave the trace
-  std::vector<Ref> kept;              // what id() was asked about, so that no address comes twice
+  std::unordered_set<Ref> given_out;  // results of id(): the very objects, which may not leave the trace
+  std::vector<Ref> kept;              // arguments of id(), so that no address comes twice
 };
 
-// What a backward pass within the trace needs, and leaves to be done.
+// The needs of a backward pass within the trace, and what it leaves to be done.
 struct BackwardState {
   struct HookToCome {
     Ref leaf, hook;
@@ -103,7 +103,7 @@ struct BackwardState {
   };
   bool needs_below_autograd = false;  // one is to run whose operators can be recorded below autograd only
   int passes = 0;
-  // ReconstructRule from before the call that a pass is giving gradients: their fakes have them, not the effect log.
+  // Leaves from before the call whose gradients a pass is computing: their fakes have them, not the effect log.
   std::unordered_set<PyObject*> receiving;
   // Hooks that the trace has put on leaves from before the call, in their order; effects do it when the graph has run.
   std::vector<HookToCome> hooks_to_come;
@@ -113,7 +113,7 @@ struct BackwardState {
 // Memory that operators have to do with, by its address in the fakes.
 struct Storages {
   std::unordered_set<const void*> written;  // by operators so far
-  std::vector<const void*> wrapped;         // of the tensors in wrappers from before (world/proxies/wrapper_tensors.h)
+  std::vector<const void*> wrapped;         // in wrappers from before (world/proxies/wrapper_tensors.h)
   // In numbers of nodes that were there: where each was first written to, all writes, and the last operator that may
   // raise because of values.
   std::unordered_map<const void*, size_t> first_written;
@@ -127,7 +127,7 @@ struct Storages {
     writes.emplace_back(storage, at);
   }
 
-  // What is written while this lives is known alone; after that, with what was written before.
+  // While this lives, only the memory written since then counts as written; after that, also the memory written before.
   class WrittenWithin {
    public:
     explicit WrittenWithin(Storages& storages) noexcept : storages_(storages) { before_.swap(storages_.written); }
@@ -141,8 +141,8 @@ struct Storages {
   };
 };
 
-// What the trace has taken for granted at an instruction, as `executed`, and only its end can tell. Where it turns out
-// wrong, the frame is traced again without it.
+// An assumption that the trace has made at an instruction, as `executed`, and that only its end can check. Where it
+// turns out wrong, the frame is traced again without it.
 struct Assumption {
   enum class Kind : uint8_t {
     PureGraph,      // the graph changes nothing: where it raises, the frame can run uncaptured
@@ -157,7 +157,7 @@ struct Assumption {
   Ref object = nullptr;
 };
 
-// A number that residual code draws and gives to the graph (world/proxies/drawn_number.h).
+// A number that residual code draws and passes to the graph (world/proxies/drawn_number.h).
 struct DrawnNumber {
   Ref fake, method, arguments;
   Source* source;  // Access::Draw

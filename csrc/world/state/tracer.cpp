@@ -50,7 +50,7 @@ BreakReason reason_for(FakeProblem problem) noexcept {
   return BreakReason::DataDependent;
 }
 
-// What a trace below autograd does not stop at: there the program's own code runs where autograd calls it.
+// True for reasons that do not stop a trace below autograd: there the program's own code runs where autograd calls it.
 bool may_go_below_autograd(BreakReason reason) noexcept {
   return reason == BreakReason::AutogradFunction || reason == BreakReason::Checkpoint ||
          reason == BreakReason::BodyEffect;

@@ -53,7 +53,7 @@ struct TraceLimits {
   // The backend would make many operators of a recurrent layer, where the trace may end before it.
   bool keeps_recurrent_layers_out = false;
   bool may_fill_caches = true;                   // see Tracer::lru_caches_to_warm
-  std::chrono::milliseconds patience{500};       // what interrupts the program waits so long for the end of the trace
+  std::chrono::milliseconds patience{500};       // an interruption waits so long for the end of the trace
   std::vector<std::string> dynamic_floats = {};  // see world/proxies/dynamic_float.h
   std::function<void(const Tracer&)> look = {};  // called now and then, between two instructions
 };
@@ -69,16 +69,16 @@ class Tracer final : public OperatorObserver {
   static bool any_running() noexcept;                     // on any thread
 
   Graph graph;
-  GuardTree& guards;  // of the cache entry to be
+  GuardTree& guards;  // the new cache entry's
   const TraceLimits limits;
   Frame* frame = nullptr;  // innermost traced frame
   int depth = 0;
   long executed = 0;             // instructions
   long next_look;                // from this one on, what may go on for ever calls keeps_going()
-  const MemoryWatch memory;      // of the whole trace
+  const MemoryWatch memory;      // the whole trace's
   double propagate_seconds = 0;  // spent in executing recorded calls on fakes
 
-  // What was there before the call, and what the trace did to it.
+  // The world before the call, and the trace's changes to it.
   World world;
   EffectLog effects;
   MadeObjects made;
@@ -92,7 +92,7 @@ class Tracer final : public OperatorObserver {
   RandomStream random;
   std::vector<DrawnNumber> drawn;
 
-  // What operators run in.
+  // The modes that operators run in.
   TorchModes modes;
   FunctionModes function_modes;
   Transforms transforms;
@@ -103,21 +103,21 @@ class Tracer final : public OperatorObserver {
   // when the graph runs.
   std::unordered_map<Ref, Ref>* tensors_of_opaque_call = nullptr;
 
-  // What its end has to know.
+  // The facts that its end has to know.
   Breaks breaks;
   std::vector<Assumption> assumptions;
   bool may_assume() const noexcept { return executed < limits.assumptions_until; }
   void assume(Assumption::Kind kind, PyObject* object = nullptr) {
     assumptions.push_back({kind, executed, Ref::borrow(object)});
   }
-  // Calls of cached functions that give objects which their caches will keep, and that do nothing else: they are made
+  // Calls of cached functions that return objects which their caches will keep, and that do nothing else: they are made
   // for real before the frame is traced again, and then found there.
   std::vector<DeferredCall> lru_caches_to_warm;
 
   // False: the trace is given up, since it has become too long, or something has waited too long for its end.
   bool keeps_going() noexcept;
 
-  // Gives the trace up. Returns null, for `return tracer.abort(...)`.
+  // Ends the trace. Returns null, for `return tracer.abort(...)`.
   std::nullptr_t abort(BreakReason reason, std::string detail);
   // The current Python error is an exception that is raised in `at`, or one that leaves the root frame.
   void note_raise(Frame& at);

@@ -1,4 +1,4 @@
-// What the state of a trace needs of the rooms above it: declared here, defined there.
+// Functions that the state of a trace needs from the rooms above it: declared here, defined there.
 #pragma once
 #include "world/state/trace_parts.h"
 
@@ -11,7 +11,7 @@ bool cannot_be_split(const Frame& frame, KnownReaders& known);  // library/pytho
 
 // --- model/proxies/numpy_call.cpp
 
-// What a traced array gives for an index.
+// The item of a traced array at an index.
 Ref item_of_array(Tracer& tracer, PyObject* array, Py_ssize_t index);
 
 }  // namespace minidynamo

@@ -1,4 +1,4 @@
-// What a trace knows of the world before it: which in-trace object stands for which external object, and by which
+// The trace's view of the world before it: which in-trace object stands for which external object, and by which
 // source.
 //
 // Most external objects stand for themselves (functions, classes, modules, instances of Python classes). Tensors are

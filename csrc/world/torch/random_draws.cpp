@@ -1,4 +1,4 @@
-// What operators draw, and what stands in the graph for what is drawn again.
+// The draws of operators, and what stands in the graph for a draw that is made again.
 #include "world/torch/random_stream.h"
 
 #include <unordered_map>

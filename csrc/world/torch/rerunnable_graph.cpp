@@ -11,7 +11,7 @@
 namespace minidynamo {
 namespace {
 
-// What draws, and gives new tensors.
+// True for a node that draws and makes new tensors.
 bool is_draw(const Node& node) {
   static constinit Imported functions[] = {Imported{"torch.normal"},     Imported{"torch.rand"},
                                            Imported{"torch.randn"},      Imported{"torch.randint"},

@@ -35,9 +35,9 @@ class TorchModes {
   // At the end of the trace, before the thread's state is restored: an open context would restore it whenever it dies.
   void close();
 
-  // True if the trace itself has set what `getter(*arguments)` gives.
+  // True if the trace itself has set what `getter(*arguments)` returns.
   bool has_set(PyObject* getter, PyObject* arguments) const;
-  // What differs now from the start of the trace.
+  // The differences from the start of the trace.
   std::vector<Change> changes() const;
   int autocast_nesting() const noexcept { return nesting_; }  // entered and not left; negative: the other way
   const std::vector<OpenContext>& contexts() const noexcept { return contexts_; }

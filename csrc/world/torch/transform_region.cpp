@@ -1,4 +1,4 @@
-// What a region of transforms does to the graph, where it begins and ends, and how reports call it.
+// The effects of a region of transforms on the graph, where it begins and ends, and what reports call it.
 #include "python/process/out_of_memory.h"
 #include "world/external/known_types.h"
 #include "world/native/code_origin.h"

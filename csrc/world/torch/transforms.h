@@ -30,7 +30,7 @@ class Transforms {
 
   bool any() const noexcept { return any_; }  // operators have been recorded one by one: values may be wrappers
   bool records_operators() const noexcept { return below_autograd_ || depth_ > 0; }
-  bool inside() const noexcept { return depth_ > 0; }  // of a region
+  bool inside() const noexcept { return depth_ > 0; }  // a region
   // True if an instruction began in a region, which may be over: the trace cannot end before it. As Tracer::executed.
   bool was_inside(long instruction) const noexcept {
     return (inside() && instruction > since_) || std::ranges::any_of(over_, [&](const Region& region) {
