@@ -20,8 +20,9 @@ bool has_history(PyObject* tensor) noexcept;
 // How torch calls what computed a tensor with a history: "MulBackward0".
 Ref name_of_history(PyObject* tensor);
 
-// (tensor, name): a tensor over the same memory with a history of that name, which ends in leaves that nobody has: it
-// requires a gradient, and a backward pass through it comes to nothing. Borrowed, alive for the life of the process.
+// (tensor, name): a tensor over the same memory with a history of that name, which ends in leaves that are not
+// reachable: it requires a gradient, and a backward pass through it has no effect. Borrowed, alive for the life of the
+// process.
 PyObject* with_unseen_history_callable();
 // (tensor, name): a tensor over the same memory whose history, of that name, a backward pass has used up: it requires a
 // gradient, and another backward pass through it raises as torch does. Borrowed, alive for the life of the process.

@@ -570,7 +570,7 @@ class Propagation {
         all = all * sizes[i];
       }
     }
-    Expression product = constant(1);  // of the numbers in a list, which is a shape
+    Expression product = constant(1);  // product of the numbers in a list, which is a shape
     for (const c10::IValue& argument : arguments_) {
       if (!argument.isList()) continue;
       for (const c10::IValue& item : argument.toListRef()) {
