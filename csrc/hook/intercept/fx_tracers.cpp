@@ -33,8 +33,7 @@ bool is_fx_tracing() noexcept {
 }
 
 uint32_t module_methods() noexcept {
-  return method_of_modules("__call__"_name) ? type_version(known_types()->module)
-                                            : 0;  // a lookup assigns a version to it
+  return method_of_modules("__call__"_name) ? type_version(known_types()->module) : 0;  // a lookup sets a version
 }
 
 }  // namespace minidynamo
