@@ -14,7 +14,7 @@ import torch
 from minidynamo import _C, _rules
 from minidynamo._capture import CaptureConfig
 
-# What belongs to the wrapper itself; anything else is the original module's.
+# The attributes of the wrapper itself; anything else is the original module's.
 _OWN = frozenset({"_orig_mod", "_capture_config", "_ready", "forward", "__dict__"})
 
 
