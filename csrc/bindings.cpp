@@ -66,7 +66,7 @@ PyCodeObject* code_of(const py::handle& object) {
 py::dict statistics() {
   const Statistics& now = runtime().statistics;
   py::dict breaks, phases, result;
-  const std::map<std::string, long> counts = runtime().break_counts;  // what follows may let another thread add some
+  const std::map<std::string, long> counts = runtime().break_counts;  // a copy: another thread may add some below
   for (const auto& [reason, count] : counts) breaks[py::str(reason)] = count;
   for (size_t i = 0; i < kPhaseNames.size(); ++i) phases[kPhaseNames[i]] = now.seconds[i];
   result["frames"] = now.frames;
@@ -83,7 +83,7 @@ py::dict statistics() {
 }
 
 py::list uncaptured() {
-  const std::deque<Uncaptured> known = runtime().uncaptured;  // what follows may let another thread add some
+  const std::deque<Uncaptured> known = runtime().uncaptured;  // a copy: another thread may add some below
   py::list records;
   for (const Uncaptured& record : known) records.append(take(to_dict(record)));
   return records;

@@ -54,7 +54,7 @@ __version__ = "0.1.0"
 
 
 def __dir__() -> list[str]:
-    """The public names: what this module had to import is nobody's business."""
+    """The public names, without those that this module imports for itself."""
     return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])
 
 

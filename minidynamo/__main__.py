@@ -24,7 +24,7 @@ from minidynamo.exceptions import InvalidBackend
 
 
 def info() -> str:
-    """What `python -m minidynamo info` prints. Settings that are not as after an import without environment are marked by a star."""
+    """The output of `python -m minidynamo info`. Settings that are not as after an import without environment are marked by a star."""
     whole_program = global_capture.active_backend()
     lines = [
         f"minidynamo {__version__} in {os.path.dirname(__file__)}",
@@ -54,7 +54,7 @@ def _plain(value: object) -> str:
 
 
 def cache(clear: bool) -> str:
-    """What `python -m minidynamo cache` prints: the artifacts, those used last first."""
+    """The output of `python -m minidynamo cache`: the artifacts, those used last first."""
     if clear:
         return f"{folder.clear()} artifacts are removed from {folder.path()}"
     entries = sorted(folder.contents(), key=lambda entry: -entry[2])
@@ -64,7 +64,7 @@ def cache(clear: bool) -> str:
 
 
 def breaks(name: str | None) -> str:
-    """What `python -m minidynamo breaks` prints: a line for each reason, or the page of one.
+    """The output of `python -m minidynamo breaks`: a line for each reason, or the page of one.
 
     Raises LookupError with a sentence where no reason has that name.
     """
@@ -126,7 +126,7 @@ def _add_script(command: argparse.ArgumentParser, backend: str | None) -> None:
 
 
 def _tell(command: str, page: str | None) -> None:
-    """What a command says after the program has ended: on stderr, since stdout is the program's."""
+    """The message of a command after the program has ended: on stderr, since stdout is the program's."""
     if command == "run":
         return
     found = report()

@@ -56,7 +56,7 @@ def interpreter() -> tuple[str, tuple[int, int]]:
 
 
 def is_subinterpreter() -> bool:
-    """Whether this interpreter is not the first of its process. The import of torch reads freed memory then."""
+    """True if this interpreter is not the first of its process. The import of torch reads freed memory then."""
     try:
         interpreters = importlib.import_module("_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters")
     except ImportError:  # a Python that was built without them

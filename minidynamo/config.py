@@ -17,7 +17,7 @@ from typing import Any
 
 from minidynamo._api import environment
 
-_MOST = 2**63 - 1  # of any number: the native part's integers
+_MOST = 2**63 - 1  # largest number: the native part's integers
 LOG_TOPICS: Mapping[str, str] = {
     "captures": "each capture in one line: what it is of, why, what came of it, and the time of each phase",
     "breaks": "each graph break and each frame that runs uncaptured, with its reason and place",
@@ -154,7 +154,7 @@ variable MINIDYNAMO_SKIP (comma separated) sets it at import."""
 
 
 def is_pattern(entry: str) -> bool:
-    """Whether an entry of `skip` is a glob pattern."""
+    """True if an entry of `skip` is a glob pattern."""
     return any(character in entry for character in "*?[")
 
 

@@ -1,6 +1,6 @@
-"""What is cached, and what was not captured, for people who look into it.
+"""Reads what is cached, and what was not captured, for debugging.
 
-Reads only; asking changes no entry and no counter.
+Read-only: no function changes an entry or a counter.
 """
 
 import dataclasses
@@ -103,7 +103,7 @@ def write_timeline(path: str | os.PathLike[str]) -> None:
 
 
 def mirror_differences() -> list[str]:
-    """What mirror mode (`config.mirror`) has found since it was last asked: for each check of guards that said something else than the
+    """The findings of mirror mode (`config.mirror`) since the last call: for each check of guards that differed from the
     plain slow way of making it, a sentence."""
     return _C.take_mirror_differences()
 

@@ -67,7 +67,7 @@ class Assembler {
   struct Encoded {
     uint8_t opcode;
     uint8_t caches;
-    uint32_t argument;   // of a jump: the distance, grown as the layout is found
+    uint32_t argument;   // a jump's distance, grown as the layout is found
     uint8_t around = 0;  // a conditional jump past it, with which it makes one back; 0: none
   };
 

@@ -96,7 +96,7 @@ class UnitMap {
   std::unique_ptr<int32_t[]> index_;
 };
 
-// What 3.13 writes LOAD_FAST for: a local's value, or a cell that is in its place by now.
+// Tells the two uses of LOAD_FAST in 3.13 apart: a local's value, or a cell that is in its place by now.
 class LocalLoads {
  public:
   explicit LocalLoads(std::span<const uint8_t> kinds) noexcept : kinds_(kinds) {}
@@ -265,7 +265,7 @@ bool decode_regions(const CodeView& view, const UnitMap& map, std::vector<Except
     if (region.start < 0 || region.end < region.start || region.target < 0 || region.target >= map.count())
       return false;
   }
-  std::erase_if(regions, [](const ExceptionRegion& region) { return region.start == region.end; });  // of a landing
+  std::erase_if(regions, [](const ExceptionRegion& region) { return region.start == region.end; });  // a landing's
   return true;
 }
 

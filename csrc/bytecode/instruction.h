@@ -58,7 +58,7 @@ constexpr bool kRaisingInstructionIsObject = PY_VERSION_HEX < 0x030E0000;
 // How many values a manager's __exit__ is while its `with` runs.
 constexpr int32_t kExitSlots = PY_VERSION_HEX >= 0x030E0000 ? 2 : 1;
 
-struct Position {  // as co_positions() gives it; -1 stands for None
+struct Position {  // as co_positions() yields it; -1 stands for None
   int32_t line = -1, end_line = -1, column = -1, end_column = -1;
 };
 
@@ -100,7 +100,7 @@ struct Bytecode {
   int32_t index_of_offset(int32_t offset) const noexcept;
 };
 
-// Reads a code object. Code that no compiler made (unknown opcodes, jumps to nowhere) gives no instructions.
+// Reads a code object. Code that no compiler made (unknown opcodes, jumps to nowhere) yields no instructions.
 Bytecode decode(PyCodeObject* code);
 
 // Makes a code object (jump widths, inline caches, PRECALL, exception table, location table, stack depth).

@@ -11,7 +11,7 @@
 
 namespace minidynamo {
 
-// Walks a table entry by entry, in code unit order. A table that ends early gives positions without a line.
+// Walks a table entry by entry, in code unit order. A table that ends early yields positions without a line.
 class LocationReader {
  public:
   LocationReader(std::span<const uint8_t> table, int32_t first_line) noexcept : table_(table), line_(first_line) {}

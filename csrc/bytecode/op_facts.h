@@ -1,4 +1,4 @@
-// What is known of an instruction without running it: the rows of ops.def as functions.
+// The facts that are known of an instruction without running it: the rows of ops.def as functions.
 #pragma once
 #include <cstdint>
 
@@ -6,7 +6,7 @@
 
 namespace minidynamo {
 
-// What an instruction's argument is.
+// The meaning of an instruction's argument.
 enum class Operand : uint8_t {
   None,
   Number,
@@ -25,8 +25,7 @@ bool is_jump(Op op) noexcept;        // has a target
 bool ends_flow(Op op) noexcept;      // never goes on at the next instruction
 bool runs_anywhere(Op op) noexcept;  // does the same in another code object, given its operands
 
-// What it does with symbolic ints among its inputs (model/proxies/size_operation.h): takes them; or takes what holds
-// them.
+// True if it takes symbolic ints among its inputs (model/proxies/size_operation.h), or takes an object that holds them.
 bool takes_sizes(Op op) noexcept;
 bool holds_sizes(Op op) noexcept;
 

@@ -1,5 +1,5 @@
-// What kind of thing lies in each slot of the value stack before an instruction: the compiler's own helpers (nulls for
-// calls, saved exception states) are no values that a program could pass on.
+// Finds the kind of each slot of the value stack before an instruction: the compiler's own helpers (nulls for calls,
+// saved exception states) are no values that a program could pass on.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -14,7 +14,7 @@ enum class SlotKind : uint8_t {
   Null,               // PUSH_NULL
   Method,             // the lower one of LOAD_METHOD's two: a function, or null
   MethodSelf,         // the upper one: the object that is the function's first argument, or the callable itself
-  PreviousException,  // what PUSH_EXC_INFO saved: the exception that was being handled before
+  PreviousException,  // saved by PUSH_EXC_INFO: the exception that was being handled before
   RaisingInstruction  // where a handler's exception came from, for RERAISE
 };
 

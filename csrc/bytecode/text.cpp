@@ -20,7 +20,7 @@ std::string text_of(PyObject* str) {
 }
 
 bool has_safe_repr(PyObject* object, int depth = 0) noexcept {
-  constexpr int kMaxDepth = 24;  // of nested tuples
+  constexpr int kMaxDepth = 24;  // depth of nested tuples
   if (object == Py_None || object == Py_Ellipsis || PyBool_Check(object) || PyLong_CheckExact(object) ||
       PyFloat_CheckExact(object) || PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
       PyBytes_CheckExact(object)) {

@@ -1,6 +1,6 @@
 // The name of a capture in reports, log records, profiles and traces: "3/1" is the second capture of the fourth
-// function that was captured in this process. A resume function counts as its original: 3/2 may be what comes after a
-// break in 3/1. What is captured into a cache entry gives the entry its name.
+// function that was captured in this process. A resume function counts as its original: 3/2 may be the code behind a
+// break in 3/1. A cache entry bears the name of its capture.
 #pragma once
 #include <cstdint>
 #include <string>

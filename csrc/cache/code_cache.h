@@ -37,8 +37,8 @@ struct CacheEntry {
   CaptureId id;
   ConfigId config = 0;
   GuardTree guards;                // finished
-  LentFunction residual_function;  // called with what the guards gathered
-  Ref compiled;                    // what the backend returned; null if nothing was recorded
+  LentFunction residual_function;  // called with the gathered values
+  Ref compiled;                    // the backend's result; null if nothing was recorded
   Ref graph_module;
   size_t operators = 0;             // in the graph
   uint32_t graph_inputs = 0;        // the first gathered slots are the graph's inputs
@@ -96,16 +96,17 @@ struct LookupResult {
 
 class CodeCache {
  public:
-  // The cache of a code object; `find` gives null if it has none, `get` makes it (null with a Python error on failure).
+  // The cache of a code object; `find` returns null if it has none, `get` makes it (null with a Python error on
+  // failure).
   static CodeCache* find(PyCodeObject* code) noexcept;
   static CodeCache* get(PyCodeObject* code);
 
-  // The first entry of the configuration whose guards hold, which becomes the first to be asked next time; `slots` are
-  // then filled as in LookupResult.
+  // The first entry of the configuration whose guards hold, which becomes the first to be checked next time; `slots`
+  // are then filled as in LookupResult.
   std::shared_ptr<CacheEntry> find_hit(ConfigId config, const FrameView& frame, GatheredSlots& room, PyObject**& slots);
-  // What to do where no entry fits: Miss or Uncaptured.
+  // The result where no entry fits: Miss or Uncaptured.
   LookupResult miss(ConfigId config);
-  // The two in one.
+  // find_hit(), and miss() where it finds none.
   LookupResult lookup(ConfigId config, const FrameView& frame, GatheredSlots& room);
 
   // Why each entry of the configuration refuses the frame, the first to be asked first; kept as last_miss().
@@ -124,10 +125,10 @@ class CodeCache {
   // Held: guards may run code of the program's, and other threads, which change the cache.
   std::vector<std::shared_ptr<CacheEntry>> entries() const { return entries_; }
   size_t entry_count(ConfigId config) const noexcept;
-  uint64_t changes() const noexcept { return changes_; }  // of entries and marks: another number, another content
+  uint64_t changes() const noexcept { return changes_; }  // entries and marks: another number, another content
   PyCodeObject* code() const noexcept { return code_; }
 
-  // What was said of the code object since the last reset, so that it is said once.
+  // The messages about the code object since the last reset, so that each appears once.
   struct Told {
     bool limit = false, uncaptured = false, stopped = false, loop = false;
     bool first_call = false;        // has been, under a stance that captures from the second one on
@@ -206,7 +207,7 @@ class CacheRegistry {
   std::shared_ptr<CacheEntry> retired_;  // dead entries, a list, since burying may need no memory
 
   void retire(std::shared_ptr<CacheEntry> dead) noexcept;
-  void free_retired() noexcept;  // what was put aside, unless a scope forbids it now
+  void free_retired() noexcept;  // those put aside, unless a scope forbids it now
   static CodeSlot& slot() noexcept;
   static void free_cache(void* data) noexcept;
 };

@@ -19,7 +19,7 @@ class Trial {
     Stopped,   // uncaptured, for good
   };
 
-  // What is to become of the next call. After a timed one, `took` or `nothing_learnt` has to follow.
+  // Decides how the next call runs. After a timed one, `took` or `nothing_learnt` has to follow.
   Call next() noexcept;
   // A timed call took so many nanoseconds, and ran so many entries. True: that was the last one, and it is stopped now.
   bool took(Call call, uint64_t nanoseconds, uint64_t entries) noexcept;

@@ -39,7 +39,7 @@ void end_call(Emit&& emit, int32_t count) {
   emit(Op::CALL, count);
 }
 
-// Of a tuple of arguments, and behind it a dict of keywords, if `has_keywords`.
+// Emits a call with a tuple of arguments, and behind it a dict of keywords, if `has_keywords`.
 template <typename Emit>
 void end_spread_call(Emit&& emit, bool has_keywords) {
   emit(Op::CALL_FUNCTION_EX, has_keywords ? 1 : 0);

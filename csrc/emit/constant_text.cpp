@@ -10,7 +10,7 @@
 namespace minidynamo {
 namespace {
 
-constexpr int kMaxDepth = 24;  // of nested tuples
+constexpr int kMaxDepth = 24;  // depth of nested tuples
 
 std::optional<std::string> text_at_depth(PyObject* object, int depth);
 

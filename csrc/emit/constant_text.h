@@ -11,9 +11,9 @@ namespace minidynamo {
 // ("list.append", "collections.OrderedDict"). Nothing if the object has no such text. Runs no user code.
 std::optional<std::string> constant_text(PyObject* object);
 
-// What to say about an object without a text: its type, "<Foo object>".
+// Describes an object without a text by its type, "<Foo object>".
 std::string opaque_text(PyObject* object);
 
-std::string utf8_text(PyObject* str);  // "?" for what is not a str, or does not encode
+std::string utf8_text(PyObject* str);  // "?" for an object that is no str, or does not encode
 
 }  // namespace minidynamo

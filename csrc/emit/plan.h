@@ -28,7 +28,7 @@ struct PlanStep {
     Output,    // outputs[index] of the compiled function (the call itself is not a step: it runs first, once)
     Tuple,
     List,
-    Set,    // of operands
+    Set,    // operands: elements
     Dict,   // operands: key, value, key, value...
     Slice,  // operands: start, stop, step
     Call,   // object(*operands): object is a callable constant (object.__new__, functools.partial, a class...)
@@ -79,14 +79,14 @@ struct PlanBreak {
   std::vector<FrameAppearance> frames;
   Instruction instruction{Op::NOP};  // NOP: none, only a resume function is called
   Ref argument;                      // the name that the instruction's argument stands for; null: it has none
-  Ref keyword_names;                 // of a CALL
+  Ref keyword_names;                 // a CALL's
   std::vector<ValueId> operands;     // kNoValue: a null
-  std::vector<ValueId> moved;        // operands that nothing but the stack is to hold
+  std::vector<ValueId> moved;        // operands that only the stack is to hold
   std::vector<ValueId> released;     // objects from before that end here, behind all other steps
   std::vector<ValueId> held;         // objects whose end may be seen: alive while the instruction runs
   ValueId handled = kNoValue;        // the exception being handled
   std::optional<Continuation> next, jump, raised;
-  // What only value stacks hold: gone once an exception leaves the frames, whose variables its traceback keeps.
+  // Values that only value stacks hold: gone once an exception leaves the frames, whose variables its traceback keeps.
   std::vector<ValueId> only_on_stack;
 };
 

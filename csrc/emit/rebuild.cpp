@@ -38,7 +38,7 @@ bool each_slot(PyTypeObject* type, Visit visit) {
   return true;
 }
 
-// Gives an instance what it had under a name in its __dict__ or in a slot, beneath a property of that name.
+// Puts the value that an instance had under a name into its __dict__ or into a slot, beneath a property of that name.
 bool set_own_attribute(PyObject* instance, PyObject* name, PyObject* value) {
   const bool is_attribute = PyUnicode_Check(name);  // any other key comes by the __dict__ itself
   PyObject* descriptor = is_attribute ? class_attribute(Py_TYPE(instance), name) : nullptr;

@@ -52,8 +52,8 @@ PyObject* drop_traceback_callable();  // (exception, count): takes the outermost
 Ref instance_parts(PyObject* instance);
 // The same of one whose __dict__ is made apart from it: `attributes` are slots alone.
 Ref instance_parts_but_dict(PyObject* instance);
-// What an exception has besides `args`: its __dict__, and the members that its C class has for values (errno, filename,
-// value, code...), as a dict. Null with a Python error set if it cannot be had.
+// The attributes of an exception besides `args`: its __dict__, and the members that its C class has for values (errno,
+// filename, value, code...), as a dict. Null with a Python error set if they cannot be read.
 Ref exception_attributes(PyObject* exception);
 
 }  // namespace minidynamo

@@ -172,7 +172,7 @@ class ResidualCode {
       case Op::LOAD_DEREF:
       case Op::LOAD_FAST:
       case Op::STORE_FAST:
-      case Op::BINARY_SUBSCR:  // of `live`
+      case Op::BINARY_SUBSCR:  // reads an item of `live`
       case Op::BUILD_TUPLE:
       case Op::BUILD_LIST:
       case Op::BUILD_SLICE:

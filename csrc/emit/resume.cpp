@@ -33,7 +33,7 @@ class ResumeCode {
     bytecode_.names = code_.names;
     bytecode_.localsplus_names = tuple_from(local_names_);
     bytecode_.filename = code_.filename;
-    bytecode_.name = code_.name;  // what looks at the stack sees the function
+    bytecode_.name = code_.name;  // code that looks at the stack sees the function
     bytecode_.qualname = code_.qualname;
     bytecode_.argcount = place_.is_callee ? 1 : static_cast<int32_t>(made_.parameters.size());
     // Made anew whenever residual code goes on, as a nested function is: its code is guarded where it is an argument.
@@ -84,7 +84,7 @@ class ResumeCode {
   bool is_null(size_t slot) const {
     return stack_[slot] == SlotKind::Null || stack_[slot] == SlotKind::Method || is_unbound(slot);
   }
-  // What LOAD_FAST_AND_CLEAR saved of a local without a value.
+  // True for a slot that LOAD_FAST_AND_CLEAR saved from a local without a value.
   bool is_unbound(size_t slot) const {
     return stack_[slot] == SlotKind::Saved && !passed_[static_cast<size_t>(original_.locals_count) + slot];
   }
@@ -241,7 +241,7 @@ class ResumeCode {
       if (is_unbound(slot)) {
         emit(Op::LOAD_FAST_AND_CLEAR, unbound_);
       } else if (stack_[slot] == SlotKind::PreviousException && !std::exchange(saved, true)) {
-        // What the caller handles now.
+        // The exception that the caller handles now.
         emit(Op::LOAD_CONST, none());
         emit(Op::PUSH_EXC_INFO);
         emit(Op::POP_TOP);

@@ -58,13 +58,13 @@ struct ResumeFunction {
   std::vector<ResumeParameter> parameters;
   std::vector<int32_t> local_of;  // by fast local of the original: its own
   int32_t prologue = 0;           // instructions before the original's first
-  int32_t line = -1;              // of the program, on which it goes on; -1: not known
+  int32_t line = -1;              // the program's line, on which it goes on; -1: unknown
 };
 
 // Where a frame stands in terms of the code that the user wrote.
 struct OriginalPosition {
-  const CodeInfo* prepared;                // of the original
-  int32_t instruction;                     // of the original
+  const CodeInfo* prepared;                // the original's
+  int32_t instruction;                     // in the original
   const ResumeFunction* resume = nullptr;  // whose frame it is; null for the original's own
   bool in_prologue_call = false;           // it is calling the resume function of the frame that it called
   bool in_prologue = false;                // it is not there yet
@@ -83,7 +83,7 @@ bool is_read_after(const CodeInfo& original, ResumePlace place, int32_t local);
 const ResumeFunction* resume_function(const CodeInfo& original, ResumePlace place, const std::vector<bool>& passed,
                                       const ResumeFunction* callee = nullptr);
 
-// Of a resume function's code object; null if it is something else.
+// The resume function with this code object; null if it is something else.
 const ResumeFunction* find_resume_function(PyCodeObject* code) noexcept;
 // The code object that it goes on with; null if that is gone.
 Ref original_of(const ResumeFunction& resume) noexcept;

@@ -100,7 +100,7 @@ class Scheduler {
     }
   }
 
-  // What a break uses is made before it, in the plan's order: as if each were used more than once.
+  // The values that a break uses are made before it, in the plan's order: as if each were used more than once.
   void use_in_break(ValueId value) {
     uses_[value] += 2;
     used_in_break_[value] = true;

@@ -149,7 +149,7 @@ class SourceWriter {
   }
 
   std::string argument_text(const PlanBreak::Argument& argument, int depth = 0) {
-    constexpr int kDeepest = 12;  // of inlined calls
+    constexpr int kDeepest = 12;  // depth of inlined calls
     if (depth > kDeepest) return "...";
     using ArgumentKind = PlanBreak::Argument::Kind;
     std::string items;

@@ -1,5 +1,5 @@
-// What an argument of a call refers to: nodes, and a graph that the call runs. For graph.cpp and what is built on
-// graph.h.
+// Visits the nodes that an argument of a call refers to, and a graph that the call runs. For graph.cpp and the code
+// built on graph.h.
 #pragma once
 #include <Python.h>
 
@@ -12,7 +12,7 @@ void for_each_edge(const Argument& argument, const Visit& visit) {
   for (const Argument& item : argument.items) for_each_edge(item, visit);
 }
 
-// What stands for a Subgraph (subgraph.h) among Python objects is a capsule of this name.
+// The name of the capsules that stand for a Subgraph (subgraph.h) among Python objects.
 inline constexpr const char* kSubgraphCapsule = "minidynamo.subgraph";
 inline bool stands_for_subgraph(PyObject* object) noexcept { return PyCapsule_IsValid(object, kSubgraphCapsule); }
 

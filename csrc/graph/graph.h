@@ -44,7 +44,7 @@ struct Node {
   Ref target;  // callable, or str for CallMethod (the method's name) and Placeholder (its source's text)
   std::vector<Argument> args;
   std::vector<std::pair<Ref, Argument>> kwargs;
-  Ref example;             // what it returned: a fake, or a container with fakes
+  Ref example;             // its result: a fake, or a container with fakes
   bool impure = false;     // writes to an argument or draws random numbers, or a placeholder for one: never removed
   bool sets_mode = false;  // changes torch's thread-local modes, which the graph puts back: alone it is no graph
   bool checks = false;     // raises, or does nothing at all: never removed, and may run again
@@ -88,11 +88,12 @@ class Graph {
   NodeId add_parameter(const std::string& name, Ref fake);
 
   // Takes the calls that were recorded since there were `start` nodes out of this graph, into one of their own, which
-  // gives `output` (fakes, None, and tuples of them). Inputs that came in meanwhile stay here; what the body made has
-  // no producer any more. Null with a Python error (TypeError) if it uses or gives what no graph can be given.
+  // returns `output` (fakes, None, and tuples of them). Inputs that came in meanwhile stay here; fakes that the body
+  // made have no producer any more. Null with a Python error (TypeError) if it uses or returns a value that cannot be
+  // an input of a graph.
   std::unique_ptr<Subgraph> take_from(NodeId start, PyObject* output);
 
-  // Makes an object that is no tensor stand for a node's value: what one recorded call opens and another closes.
+  // Makes an object that is no tensor stand for a node's value: one that a recorded call opens and another closes.
   void stand_for(PyObject* object, NodeId node) { producers_.insert_or_assign(object, node); }
 
   void mark_last_as_mode() { nodes_.back().sets_mode = true; }
@@ -128,7 +129,7 @@ class Graph {
   friend struct Subgraph;
   std::vector<Node> nodes_;
   std::unordered_map<PyObject*, NodeId> producers_;
-  std::unordered_map<const void*, std::vector<PyObject*>> by_storage_;  // what has a producer
+  std::unordered_map<const void*, std::vector<PyObject*>> by_storage_;  // the tensors that have a producer
   size_t call_count_ = 0;
   bool argument_of(PyObject* object, Argument& out) const;
   bool items_of(PyObject* const* objects, Py_ssize_t count, Argument& out) const;

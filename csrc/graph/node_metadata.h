@@ -1,4 +1,4 @@
-// What an exported node tells about itself in node.meta: where it comes from, and what its tensor looks like.
+// The metadata of an exported node in node.meta: where it comes from, and what its tensor looks like.
 #pragma once
 #include <map>
 #include <memory>

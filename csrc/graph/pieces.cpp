@@ -17,7 +17,7 @@
 namespace minidynamo {
 namespace {
 
-constexpr size_t kLeastCalls = 60;        // of a graph that is worth dividing
+constexpr size_t kLeastCalls = 60;        // number in a graph that is worth dividing
 constexpr double kLargestCompiled = 0.7;  // share of the calls that are in distinct pieces
 
 std::string name_of(const Node& node) {
@@ -77,7 +77,7 @@ void Labels::append_repr(std::string& text, PyObject* object) {
   text += '\0';
 }
 
-// The metadata of what a node gives: a tensor, a number, or a container of such.
+// The metadata of a node's result: a tensor, a number, or a container of such.
 void Labels::append_value(std::string& text, PyObject* example) {
   if (PyTuple_Check(example) || PyList_Check(example)) {
     text += '(';
@@ -366,7 +366,7 @@ class Cutter {
  private:
   const Graph& graph_;
   const Calls& calls_;
-  std::vector<NodeId> inputs_;  // of the graph
+  std::vector<NodeId> inputs_;  // the graph's inputs
 
   NodeId node_of(int32_t edge) const {
     return edge < 0 ? inputs_[static_cast<size_t>(-1 - edge)] : calls_.nodes[static_cast<size_t>(edge)];

@@ -2,7 +2,7 @@
 //
 // A graph lists its calls in the order of the program, so N equal layers are N equal strings of labels at equal
 // distances. A call's label is its function, its constants, and the metadata of its arguments and its result. Labels
-// leave out names, modules and places in the program, so nobody has to mark a region. The flow of data is compared
+// leave out names, modules and places in the program, so no marks for regions are needed. The flow of data is compared
 // after that, instance by instance.
 //
 // This file knows calls as labels and edges; `pieces.h` makes them of a graph.

@@ -13,7 +13,7 @@
 namespace minidynamo {
 
 struct Subgraph {
-  std::string name;  // of the attribute that holds it: "cond_true" for cond_true_0, cond_true_1, ...
+  std::string name;  // name of the attribute that holds it: "cond_true" for cond_true_0, cond_true_1, ...
   Graph graph;       // its placeholders: parameters, then one for each operand
   Argument output;
   size_t parameters = 0;
@@ -21,7 +21,7 @@ struct Subgraph {
   bool impure = false;        // one of its calls is
   Ref meta;                   // dict of what the exported module's `meta` is to hold too, or null
 
-  // Gives it these operands, in this order: those that it uses, and any others.
+  // Sets its operands, in this order: those that it uses, and any others.
   void set_operands(std::vector<Ref> wanted);
 };
 

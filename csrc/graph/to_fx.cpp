@@ -68,7 +68,7 @@ class Exporter {
 
  private:
   struct Target {
-    Ref callable;   // what the exported node calls
+    Ref callable;   // the function that the exported node calls
     Ref candidate;  // for the node's name
   };
 
@@ -212,7 +212,7 @@ Ref Exporter::argument(const Argument& argument, bool only_literals) {
   return nullptr;
 }
 
-// True if the source that torch.fx writes for a callable, a dotted name for what belongs to torch, gives that callable.
+// True if the source that torch.fx writes for a callable, a dotted name for one of torch's, evaluates to that callable.
 // False without a Python error if not.
 bool Exporter::reachable(PyObject* callable) {
   Ref name = call(qualified_name_.get(), {callable});

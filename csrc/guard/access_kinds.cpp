@@ -104,7 +104,7 @@ Lookup fetch_attribute(AccessStep& step, Reached parent, Reached& result, Ref& o
   // The commonest getters, without the audit event that CPython raises in them.
   if (PyObject* const* place = place_of(Access::Attribute, step, parent)) return found(result, or_none(*place));
   Lookup lookup = fetch_attribute_slowly(step, parent, result, owned);
-  // What somebody else owns too outlives the check, in which nothing runs that could let go of it.
+  // An object that has another owner too outlives the check, in which no code runs that could release it.
   if (owned && is_shared(owned.get())) owned.reset();
   return lookup;
 }
@@ -339,7 +339,7 @@ Lookup fetch_draw_slowly(const AccessStep&, Reached parent, Reached& result, Ref
 // --- the table
 // ----------------------------------------------------------------------------------------------------------
 
-// Of kinds that have nothing to remember from one walk to the next.
+// For kinds that have nothing to remember from one walk to the next.
 template <auto slowly>
 Lookup as_slowly(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   return slowly(step, parent, result, owned);

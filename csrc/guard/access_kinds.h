@@ -13,14 +13,14 @@
 
 namespace minidynamo {
 
-// What a path leads to. An instance whose attributes are inline has no dict object: then `object` is the instance and
-// `inline_attributes` says that it stands for its own __dict__.
+// The object that a path leads to. An instance whose attributes are inline has no dict object: then `object` is the
+// instance and `inline_attributes` says that it stands for its own __dict__.
 struct Reached {
   PyObject* object = nullptr;
   bool inline_attributes = false;
 };
 
-// What a fetch needs to know beyond the parent, and what it remembers.
+// The data of a fetch beside the parent, with what it remembers.
 struct AccessStep {
   PyObject* key = nullptr;
   Py_hash_t hash = 0;

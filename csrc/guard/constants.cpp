@@ -85,7 +85,7 @@ bool parts_equal(PyObject* a, PyObject* b) noexcept {
   return true;
 }
 
-// What a date, time or time zone is made of. Equal ones may be in different time zones.
+// The parts of a date, time or time zone. Equal ones may be in different time zones.
 Ref parts_of_date(PyObject* date) noexcept {
   const bool is_zone = std::strcmp(Py_TYPE(date)->tp_name, "datetime.timezone") == 0;
   if (is_zone) return Ref::steal(PyObject_CallMethod(date, "__getinitargs__", nullptr));
@@ -117,7 +117,7 @@ bool is_enum_member(PyObject* object) noexcept {
   return false;
 }
 
-// What a program defines once and refers to by name.
+// True for an object that a program defines once and refers to by name.
 bool is_named(PyObject* object) noexcept {
   return PyType_Check(object) || PyFunction_Check(object) || PyCFunction_Check(object) || PyCode_Check(object) ||
          is_enum_member(object);

@@ -31,9 +31,9 @@ bool items_equal(PyObject* a, PyObject* b) noexcept;
 // True if others look into the buffer of a bytearray, which keeps its size then.
 bool is_exported(PyObject* byte_array) noexcept;
 
-// What an instance of a subclass of int, str, float, bytes or complex holds as such: an object of that very type, made
-// without asking the subclass. Of a bytearray that is not exported, its bytes. Of another scalar of NumPy's, its bytes.
-// Null if it is no such instance.
+// The plain value of an instance of a subclass of int, str, float, bytes or complex: an object of that very type, made
+// without calling the subclass. For a bytearray that is not exported, its bytes. For another scalar of NumPy's, its
+// bytes. Null if it is no such instance.
 Ref plain_value(PyObject* object);
 // True if an object holds that value.
 bool has_plain_value(PyObject* object, PyObject* value) noexcept;
@@ -42,7 +42,7 @@ bool has_plain_value(PyObject* object, PyObject* value) noexcept;
 // anything else.
 std::string object_text(PyObject* object);
 
-// What a str holds, as UTF-8.
+// The text of a str, as UTF-8.
 std::string string_text(PyObject* string);
 
 }  // namespace minidynamo

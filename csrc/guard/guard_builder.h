@@ -98,13 +98,12 @@ class GuardBuilder {
 // How an open number prints (OpenNumber), by the path to the tensor or int.
 std::string number_path(std::string path, int32_t dimension);
 
-// What tells keys apart while building: their hash, or their address where hashing would run user code (an enum
-// member's
+// The number that tells keys apart while building: their hash, or their address where hashing would run user code (an
+// enum member's
 // __hash__ is a Python function, which must not run during a trace).
 Py_hash_t build_hash(PyObject* key) noexcept;
 // The hash under which a dict holds the key of a DictItem source. May run user code if the dict does not hold that very
-// key.
-// `known` remembers what it found, by dict and key.
+// key. `known` remembers the hashes found, by dict and key.
 using DictHashes = std::unordered_map<PyObject*, std::unordered_map<PyObject*, Py_hash_t>>;
 Py_hash_t dict_hash(const Source& source, DictHashes& known);
 

@@ -96,7 +96,7 @@ int64_t GuardProgram::Number::in(PyObject* object) const noexcept {
   return PyLong_AsLongLongAndOverflow(object, &overflow);
 }
 
-// Of what the walk has passed: tensors with so many dimensions, and ints that fit.
+// True if the values that the walk has passed fit: tensors with so many dimensions, and ints that fit.
 bool GuardProgram::fits_sizes() noexcept {
   if (size_checks_.empty()) return true;
   for (size_t i = 0; i < numbers_.size(); ++i)
@@ -166,7 +166,7 @@ bool GuardProgram::check_with_calls(const FrameView& frame, PyObject** slots) {
   std::vector<Ref> results = call_functions();
   if (is_dead_) return false;  // by what they ran
   while (!walking_ && !fresh_.empty()) drop_owned();
-  if (walking_) return check_apart(frame, slots);  // what ran let another thread begin
+  if (walking_) return check_apart(frame, slots);  // the functions called let another thread begin
   for (size_t i = 0; i < results.size(); ++i) steps_[calls_[i]].key = results[i].get();
   bool passed = false;
   const bool is_walked = try_to([&] {
@@ -199,7 +199,7 @@ bool GuardProgram::walk(const FrameView& frame, PyObject** slots) {
   for (const Relation& relation : relations_)
     if ((nodes_[relation.left].last == nodes_[relation.right].last) != relation.same) return false;
   if (!are_distinct(slots) || !are_apart() || !shares_storages(slots) || !fits_sizes()) return false;
-  // What passed is remembered before missing dicts are made: those are objects that no walk has seen.
+  // The passed objects are remembered before missing dicts are made: those are objects that no walk has seen.
   std::copy_n(slots, slots_.size(), slots_.begin());
   if (!dicts_to_make_.empty() && !make_gathered_dicts(slots)) return false;
   if (suspect_ != kNoParent && --suspicion_ == 0) suspect_ = kNoParent;
@@ -219,7 +219,7 @@ bool GuardProgram::check_apart(const FrameView& frame, PyObject** slots) {
     slots[nodes_[index].slot] = value.get();
     apart_.push_back(std::move(value));
   }
-  // What else was reached lives as long, so that nothing dies here.
+  // All other objects reached live as long, so that nothing dies here.
   std::move(all.owners.begin(), all.owners.end(), std::back_inserter(apart_));
   return true;
 }

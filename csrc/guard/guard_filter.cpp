@@ -5,7 +5,7 @@
 namespace minidynamo {
 namespace {
 
-// What the tree needs of each source, whoever asks for less.
+// The parts of each source that the tree needs, even where the filter drops their guards.
 class Needs {
  public:
   explicit Needs(const GuardBuilder& builder) : sources_(builder.size()) {
@@ -29,8 +29,9 @@ class Needs {
   std::vector<OfSource> sources_;
 };
 
-// What may go of a source that leads to something else, or is compared with others: what a container holds. Whatever
-// the fetches find, they look at it before they use it, as long as the types are those that they were made for.
+// True if the guard may be dropped for a source that leads to something else, or is compared with others: one of a
+// container's contents. The fetches check whatever they find before they use it, as long as the types are those that
+// they were made for.
 bool is_of_contents(GuardKind kind) noexcept { return subject_of(kind) == GuardSubject::Contents; }
 
 std::vector<OfferedGuard> offered(const GuardBuilder& builder) {
@@ -62,7 +63,7 @@ void filter_guards(GuardBuilder& builder, const GuardFilter& filter) {
   }
   Needs needs(builder);
   std::vector<bool> stays(builder.requests().size(), true);
-  // What lies further in has the higher number.
+  // An inner source has the higher number.
   for (size_t id = builder.size(); id-- > 0;) {
     Source& source = builder.source(id);
     Needs::OfSource& need = needs.at(&source);

@@ -14,7 +14,7 @@ namespace minidynamo {
 struct OfferedGuard {
   std::string path;               // L['self'].layers[0].weight; of what is absent, what would be there
   const char* kind;               // guard_name(); "Missing"
-  std::vector<PyObject*> owners;  // what it is about, then what that was fetched from, outwards; without what is absent
+  std::vector<PyObject*> owners;  // its object, then those that it was fetched from, outwards; without the absent
   bool is_absent;
 };
 

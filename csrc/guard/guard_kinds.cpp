@@ -108,7 +108,7 @@ bool prepare_identity(Check& check, Reached seen) {
   if (!remember_descriptor(check, seen.object)) remember_identity(check, seen.object);
   return true;
 }
-// Another descriptor may come to lie at the address of one that nobody keeps.
+// Another descriptor may come to lie at the address of one that has died, since the check does not keep it.
 Stability identity_stability(const Check& check) noexcept {
   return check.form == kDescriptor ? Stability::Volatile : Stability::Stable;
 }
@@ -472,9 +472,9 @@ std::string set_items_failure(const Check& check, const std::string& path, Reach
 // --- classes
 // --------------------------------------------------------------------------------------------------------------
 
-// What a class led to, to be compared by identity and not kept alive. Each is a weak reference where there can be one,
-// else a tuple: what is remembered of a descriptor (two items at least), or the object alone, with NotImplemented for
-// what was absent.
+// Objects that a class led to, to be compared by identity and not kept alive. Each is a weak reference where there can
+// be one, else a tuple: the remembered parts of a descriptor (two items at least), or the object alone, with
+// NotImplemented for an absent one.
 Ref remembered_objects(const std::vector<PyObject*>& objects) {
   Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(objects.size())));
   for (size_t i = 0; i < objects.size(); ++i) {

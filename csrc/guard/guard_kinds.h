@@ -1,8 +1,8 @@
-// Guards as data: one row per GuardKind gives the fast check, whether it can change while the object stays the same,
+// Guards as data: one row per GuardKind defines the fast check, whether it can change while the object stays the same,
 // the printed form, and the message of a failure.
 //
-// A check keeps alive: constants (immutable values), and otherwise nothing but weak references to the objects and
-// classes whose identity it wants (strong ones where the type knows no weak references).
+// A check keeps alive: constants (immutable values), and otherwise only weak references to the objects and classes
+// whose identity it wants (strong ones where the type knows no weak references).
 #pragma once
 #include <functional>
 #include <optional>
@@ -60,8 +60,8 @@ const char* guard_name(GuardKind kind) noexcept;
 // The part of an object that a guard checks.
 enum class GuardSubject : uint8_t {
   Object,    // the object itself
-  Contents,  // what a container holds
-  Class,     // what instances inherit from a class
+  Contents,  // the contents of a container
+  Class,     // the attributes that instances inherit from a class
 };
 GuardSubject subject_of(GuardKind kind) noexcept;
 

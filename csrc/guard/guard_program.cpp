@@ -319,7 +319,7 @@ void GuardProgram::hold_key(Source& source, uint32_t node) {
 
 void GuardProgram::die() {
   is_dead_ = true;
-  // What is told may end the program.
+  // The function that is called may end the program.
   if (const std::function<void()> tell = std::exchange(told_of_death_, nullptr)) tell();
 }
 

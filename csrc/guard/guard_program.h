@@ -28,7 +28,7 @@
 
 namespace minidynamo {
 
-// What a walk touches of a node that an unchanged parent proves to be the same: one cache line.
+// The part of a node that a walk touches where an unchanged parent proves it to be the same: one cache line.
 struct alignas(64) GuardNode {
   Access access;
   bool absent = false;   // must lead nowhere
@@ -43,11 +43,11 @@ struct alignas(64) GuardNode {
   uint16_t stable_checks = 0, versioned_checks = 0, checks = 0;
   bool of_class = false;     // the version is that of a class, not of a dict
   uint64_t stamp = 0;        // version of the value when all versioned children and checks had passed
-  PyObject* last = nullptr;  // what it led to in the walk that passed last; see above
+  PyObject* last = nullptr;  // its object in the walk that passed last; see above
 
   bool is_versioned() const noexcept { return versioned_children || versioned_checks; }
-  // The version of what the versioned children are read from; 0 if it proves nothing. Classes and dicts count
-  // separately, so a node asks for the one kind that its children need.
+  // The version of the object that the versioned children are read from; 0 if it proves nothing. Classes and dicts
+  // count separately, so a node reads the one kind that its children need.
   uint64_t version_of(Reached value) const noexcept;
 };
 static_assert(sizeof(GuardNode) == 64);
@@ -66,7 +66,7 @@ struct Relation {
   Cause cause;
 };
 
-// What a node's step points to, alive as long as its holder is.
+// The target of a node's step, alive as long as its holder is.
 struct WeakKey {
   uint32_t node;
   Ref holder;  // weak reference
@@ -171,8 +171,8 @@ class GuardProgram {
   std::vector<uint32_t> calls_;  // CallResult nodes; a walk finds the results in their steps' keys
 
   bool walking_ = false;
-  std::vector<PyObject*> slots_;  // of the walk that passed last
-  std::vector<Ref> fresh_;        // what nothing else keeps alive, and what is to be let go of after the walk
+  std::vector<PyObject*> slots_;  // slots of the walk that passed last
+  std::vector<Ref> fresh_;        // objects without another owner, and those to release after the walk
   std::vector<Ref> apart_;        // the same of walks apart
   std::vector<std::pair<uint32_t, PyObject*>> dicts_to_make_;  // gathered __dict__s that do not exist yet
   std::vector<PyObject*> own_slots_;                           // room for callers that want none
@@ -194,7 +194,7 @@ class GuardProgram {
   bool check_apart(const FrameView& frame, PyObject** slots);
   std::vector<Ref> call_functions() const;
   void drop_owned() noexcept;
-  struct Everything {  // what a slow walk reached, by node
+  struct Everything {  // the objects that a slow walk reached, by node
     std::vector<Reached> reached;
     std::vector<Ref> owners;
   };

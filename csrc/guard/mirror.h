@@ -16,7 +16,7 @@ struct FrameView;
 // thread has run since the fast one began, when there had been so many `switches` (python/process/thread_switches.h).
 void mirror_check(const GuardProgram& program, const FrameView& frame, bool holds, unsigned long switches) noexcept;
 
-// What was recorded since it was last asked.
+// The differences recorded since the last call.
 std::vector<std::string> take_mirror_differences();
 
 }  // namespace minidynamo

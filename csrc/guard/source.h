@@ -1,8 +1,8 @@
 // Sources and guards: one tree. A source says how an object that existed before the trace is reached from the frame; a
 // guard is a check hung on it. The tree of a trace becomes the check of its cache entry.
 //
-// The tree owns every object that it met while the trace runs (so addresses identify objects); `finish()` lets go of
-// all that the checks do not need. A guard kind exists once: guard_kinds.cpp gives fast check, message and printed form
+// The tree owns every object that it met while the trace runs (so addresses identify objects); `finish()` releases all
+// that the checks do not need. A guard kind exists once: guard_kinds.cpp makes fast check, message and printed form
 // from one table.
 #pragma once
 #include <cstdint>
@@ -28,18 +28,18 @@ enum class Access : uint8_t {
   Type,          // type(object)
   ClassAttribute,  // _PyType_Lookup(class, key): raw, unbound; parent is a class
   CellContents,    // contents of a cell object
-  Upcoming,        // what an iterator will give after `index` other items
+  Upcoming,        // the item that an iterator will yield after `index` others
   IteratorPart,    // element `index` of what enumerate or zip were made from, as they stand now
-  CallResult,      // object(): of a C function that only tells a state of the process
+  CallResult,      // object(), for a C function that only reads a state of the process
   Proxied,         // the mapping that a mappingproxy shows
-  Referent,        // what a weak reference leads to
-  ContextValue,    // of a context variable; index 1: its own default counts
-  CachedResult,    // what a function of lru_cache holds; key: (key,), or (key, what counts if it holds nothing)
-  TensorFact,      // what a tensor is beyond its metadata; index: enum TensorFact
+  Referent,        // the referent of a weak reference
+  ContextValue,    // the value of a context variable; index 1: its own default counts
+  CachedResult,    // a result in an lru_cache; key: (key,), or (key, the value if there is no result)
+  TensorFact,      // a fact about a tensor beyond its metadata; index: enum TensorFact
   ArrayElements,   // a numpy.ndarray as a tensor over the same memory
   FloatTensor,     // a float as a tensor
   Compared,        // true if a float compares so with another one; key: that, index: Py_LT... or kOutgrows
-  Draw,            // the number that a generator of random numbers will give: leads to the generator itself
+  Draw,            // the next number of a generator of random numbers: leads to the generator itself
   PlainTensor,     // a tensor of a class of its own as a plain one
   // add kinds here and one row in access_kinds.cpp
 };
@@ -52,20 +52,20 @@ enum class GuardKind : uint8_t {
   Names,           // the dict of names that functions of the module share, by its address (see guard_kinds.cpp)
   ExactType,       // type(x) is the type seen
   Constant,        // same type and equal (floats: same bits; containers of constants element by element)
-  Value,           // what a str, bytes, int, float, complex or frozenset holds as such, whatever its class adds
+  Value,           // the plain value of a str, bytes, int, float, complex or frozenset, whatever its class adds
   Length,          // len() of list, tuple, dict, set as seen
   DictKeys,        // same keys in the same order (by identity or equality of constants)
   SetItems,        // same constant elements
-  SpecialMethods,  // of a class: whatever C code looks up in it (__eq__, __len__, __getattr__...) as seen, or absent
-  Bases,           // of a class: the same MRO
+  SpecialMethods,  // whatever C code looks up in a class (__eq__, __len__, __getattr__...) as seen, or absent
+  Bases,           // a class has the same MRO
   Missing,    // operand: (Access, key) cannot be reached: key absent in dict, no such class attribute, empty cell, null
               // local
   Tensor,     // TensorRecord
   Present,    // there is something, whatever it is
   Integer,    // an int, of no subclass, that fits into 64 bits
-  HeldOnce,   // of a __dict__: nothing but its object refers to it
-  SameAs,     // operand: another source; both give one object
-  NotSameAs,  // operand: another source; they give different objects
+  HeldOnce,   // only its object refers to a __dict__
+  SameAs,     // operand: another source; both lead to one object
+  NotSameAs,  // operand: another source; they lead to different objects
   DistinctTensors,  // on the tree, not a source: all gathered graph inputs are different objects
   StorageSharing,   // on the tree: written graph inputs share storages with the same others
   Sizes             // on the tree: a condition on numbers that may differ
@@ -83,7 +83,7 @@ class Source {
   Source* parent = nullptr;  // null for roots
   Ref key;                   // Local: name; Pinned: object; Attribute, ClassAttribute: str; DictItem: the key
   int32_t index = -1;        // Local, Index
-  Ref value;                 // what it gave when first reached; null only where absence is guarded (GuardKind::Missing)
+  Ref value;                 // its object when first reached; null only where absence is guarded (GuardKind::Missing)
   std::string to_text() const;  // L['self'].layers[0].weight
 
   // The rest belongs to guard/.
@@ -95,7 +95,7 @@ class Source {
   uint16_t guarded = 0;               // GuardKinds that were added, as bits
   uint32_t id = 0;                    // order of making
   int32_t slot = -1;                  // gathered
-  Py_hash_t hash = 0;                 // of the key, see build_hash
+  Py_hash_t hash = 0;                 // the key's, see build_hash
   const std::string* text = nullptr;  // Pinned
 };
 
@@ -110,11 +110,11 @@ struct SizeGuard {
   GuardOrigin origin;
 };
 
-// Of the numbers that an entry took as they were, some that have changed, by the texts of their sources. A bit for each
+// Some of the specialized numbers of an entry that have changed, by the texts of their sources. A bit for each
 // dimension of a tensor; all for an int.
 using ChangedNumbers = std::vector<std::pair<std::string, uint64_t>>;
 
-// What a check is run against: the frame's function and its fast locals.
+// The frame that a check is run against: its function and its fast locals.
 struct FrameView {
   PyObject* function;
   FastLocals locals;
@@ -139,7 +139,7 @@ class GuardTree {
   Source* function(PyObject* function);
   Source* pinned(PyObject* object,
                  const std::string& text);                  // text: how it prints, e.g. "G" or "torch.nn.functional"
-  Source* kept(PyObject* object, const std::string& text);  // the same, of an object that nobody else may hold
+  Source* kept(PyObject* object, const std::string& text);  // the same, for an object that may have no other owner
   Source* child(Source* parent, Access access, PyObject* key, int32_t index, PyObject* value);
   // The same, if it exists; parent null for roots (Function: no key; Pinned: the object).
   Source* find(Source* parent, Access access, PyObject* key, int32_t index) const noexcept;
@@ -182,7 +182,7 @@ class GuardTree {
   // (they may be null pointers' room otherwise: a failed check leaves them undefined). `slots` may be null. Runs no
   // user code beyond == on str, int, float, bytes. noexcept, leaves no Python error.
   bool check(const FrameView& frame, PyObject** slots) noexcept;
-  // What passed a check and nothing else holds is kept alive until then, or until the next check.
+  // An object that passed a check and has no other owner is kept alive until then, or until the next check.
   void release() noexcept;
   // The same as `check` by the plain slow way, without stamps; tests compare both (mirror mode).
   bool check_slowly(const FrameView& frame) const noexcept;
@@ -196,7 +196,7 @@ class GuardTree {
   };
   Refusal refusal(const FrameView& frame) const;
 
-  // What has changed, if the frame is refused on account of numbers alone; empty if it is not.
+  // The changed numbers, if the frame is refused on account of numbers alone; empty if it is not.
   ChangedNumbers changed_numbers(const FrameView& frame) const;
 
   std::vector<std::string> to_text() const;  // one Python expression per guard, with "# file:line" of its cause

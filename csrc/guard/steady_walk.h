@@ -25,7 +25,7 @@ class Walk;
 
 class SteadyWalk {
  public:
-  // Of a root that the walk has just passed; null if nothing is gained.
+  // Records a root that the walk has just passed; null if nothing is gained.
   static std::unique_ptr<SteadyWalk> record(Walk& walk, uint32_t root);
 
   // For the root's value of that walk, if no walk has been over its nodes since.

@@ -118,7 +118,8 @@ bool Walk::visit_child(uint32_t index, Reached parent) {
   return visit(index, result);
 }
 
-// Of an instance's dict with the version of its stamp.
+// True if the values of an instance's dict, whose version equals the stamp, are those of the last walk where the
+// version may lag.
 bool Walk::backs_version(const GuardNode& node, PyObject* dict) const noexcept {
   if (!version_may_lag(dict)) return true;
   for (uint32_t i = node.first_child; i < node.first_child + node.mortal_children; ++i)
@@ -155,7 +156,7 @@ bool Walk::visit_versioned(uint32_t index, Reached value) {
       child.last = result.object;
       if (!pass(child, 0, child.stable_checks, result)) return refuse(first + i);
     }
-    // Of the version that was there before the first fetch: a write since then has not been looked at.
+    // The stamp is the version from before the first fetch: a write since then has not been looked at.
     nodes_[index].stamp = node.version_of(value) == version ? version : 0;
   }
   for (uint32_t i = 0; i < node.revisited_children; ++i)

@@ -4,7 +4,7 @@
 
 namespace minidynamo {
 
-// Of a constant check, also remembers an equal object that is another than the last; the one before is put into
+// A constant check also remembers an equal object that is another than the last; the one before is put into
 // `release_later` if it may hold something else.
 bool passes(Check& check, Reached object, std::vector<Ref>& release_later);
 

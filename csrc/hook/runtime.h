@@ -12,7 +12,7 @@
 
 namespace minidynamo {
 
-// What the frame hook does on this thread. Outside a capture region it lets every frame pass.
+// The capture state of the frame hook on this thread. Outside a capture region it lets every frame pass.
 struct ThreadMode {
   PyObject* config = nullptr;      // the CaptureConfig of the region; null: capture nothing
   PyCodeObject* target = nullptr;  // the code object that the region was entered for; captured whatever the policy says
@@ -44,8 +44,8 @@ struct Uncaptured {
   };
   Kind kind = Kind::Frame;
   Ref frame_code;               // weak: the code object of the frame that was to be captured
-  Ref code;                     // weak: of the place, another one's in a traced call
-  Ref filename;                 // of the place
+  Ref code;                     // weak: the code object of the place, another one in a traced call
+  Ref filename;                 // the file name of the place
   std::string frame, function;  // display names
   std::string reason, detail, user_stack;
   std::string capture;  // the id of the capture that stopped, or of the function alone
@@ -68,10 +68,10 @@ struct Runtime {
   Statistics statistics;
   std::deque<Uncaptured> uncaptured;         // the last kMostRecords
   std::deque<CaptureRecord> captures;        // the last kMostRecords
-  std::map<std::string, long> break_counts;  // of all, by reason
+  std::map<std::string, long> break_counts;  // all breaks, by reason
   // Their addresses name cache entries, which go when one dies: weak references that say so.
   std::unordered_map<PyObject*, Ref> configs;
-  Ref global_config;  // of MINIDYNAMO=1; null otherwise. See set_global_config.
+  Ref global_config;  // the configuration of MINIDYNAMO=1; null otherwise. See set_global_config.
   long compiled_functions = 0;
   TraceLimits limits;
   Stress stress;

@@ -167,7 +167,7 @@ class EffectPlanner {
     return false;
   }
 
-  // What the trace put into the __dict__ of an instance of a container's subclass.
+  // Plans the attributes that the trace put into the __dict__ of an instance of a container's subclass.
   bool plan_own_attributes(const ShadowContainer& shadow) {
     PyObject* object = shadow.object.get();
     if (!has_instance_dict(Py_TYPE(object))) return true;

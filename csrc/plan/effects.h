@@ -5,12 +5,12 @@
 
 namespace minidynamo {
 
-// What the effect log says, in its order, then what else containers have come to hold. False after a refusal of
-// `values`.
+// Plans the effects of the log, in its order, then the other contents that containers have come to hold. False after a
+// refusal of `values`.
 bool plan_effects(Tracer& tracer, ValuePlanner& values);
-// The log as far as the entry at a place, for what is its result.
+// Plans the log as far as the entry at a place, for that entry's result.
 bool plan_log_until(Tracer& tracer, ValuePlanner& values, size_t place);
-// The writes to one container.
+// Plans the writes to one container.
 bool plan_container(Tracer& tracer, ValuePlanner& values, const ShadowContainer& shadow);
 
 }  // namespace minidynamo

@@ -31,7 +31,7 @@ namespace {
 using Argument = PlanBreak::Argument;
 using Continuation = PlanBreak::Continuation;
 
-// Of a tensor, which sizes may differ at the next call; of an int or a float all bits, if it may.
+// The sizes of a tensor that may differ at the next call; for an int or a float all bits, if it may.
 uint64_t dynamic_dims(const Tracer& tracer, PyObject* object) {
   if (!tracer.symbols.may_have_symbols()) return 0;
   const auto is_open = [&](PyObject* number) {
@@ -121,7 +121,8 @@ class BreakPlanner {
     return frame.slots[frame.prepared->locals_count + index].get();
   }
 
-  // What a frame in a handler remembers on its stack: the exception that its caller was handling. Null: it is in none.
+  // The exception that a frame in a handler keeps on its stack: the one that its caller was handling. Null: it is in
+  // none.
   PyObject* saved_exception(size_t i) const {
     const std::vector<SlotKind>& stack = layout(places_[i]).before(places_[i].instruction);
     const auto found = std::find(stack.begin(), stack.end(), SlotKind::PreviousException);
@@ -172,8 +173,8 @@ class BreakPlanner {
     return true;
   }
 
-  // What only the frames hold dies after the instruction, when an exception leaves them: a stack's values as it does,
-  // those of variables with its traceback.
+  // An object that only the frames hold dies after the instruction, when an exception leaves them: a value of a stack
+  // as it does, one of a variable with its traceback.
   bool plan_held(PlanBreak& end, const Instruction& now) {
     for (size_t i = 0; i < frames_.size(); ++i) {
       Frame& frame = *frames_[i];
@@ -209,7 +210,7 @@ class BreakPlanner {
     }
   }
 
-  // What was there before the call is held by others too, unless a resume function was given it.
+  // An object from before the call has other owners too, unless it was an argument of a resume function.
   PyObject* held_by_slot(const Frame& frame, size_t slot) const {
     PyObject* object = frame.slots[slot].get();
     const bool is_lazy = (slot < frame.lazy_locals.size() && frame.lazy_locals[slot].raw) || frame.lazy_local_in(slot);
@@ -273,7 +274,7 @@ class BreakPlanner {
   // handler finds.
   bool continuation(ResumePlace place, size_t last, const std::vector<SlotKind>& stack, int32_t from, Continuation& way,
                     const ExceptionRegion* region = nullptr) {
-    std::vector<Argument> inner;  // what the frame outside passes on
+    std::vector<Argument> inner;  // arguments that the frame outside passes on
     const ResumeFunction* callee = nullptr;
     for (size_t i = last + 1; i-- > 0;) {
       const bool is_last = i == last;
@@ -300,7 +301,7 @@ class BreakPlanner {
           (parameter.kind == ResumeParameter::Kind::Stack ? on_stacks_ : in_variables_).insert(argument.index);
         if (argument.kind == Argument::Kind::Value && !at.is_callee)
           note_if_open(i, parameter, *resume, static_cast<Py_ssize_t>(arguments.size()));
-        // What except* has matched is handled from then on.
+        // The exceptions that except* has matched are handled from then on.
         if (is_last && !region && parameter.kind == ResumeParameter::Kind::Handled &&
             frames_[i]->current().op == Op::CHECK_EG_MATCH)
           argument.kind = Argument::Kind::Match;
@@ -318,7 +319,7 @@ class BreakPlanner {
     return true;
   }
 
-  // What differs here differs there: it is not to be found out by a capture that takes it as it is.
+  // A number that is dynamic here is dynamic there: the next capture need not specialize it first to find that out.
   void note_if_open(size_t i, const ResumeParameter& parameter, const ResumeFunction& resume, Py_ssize_t position) {
     const Frame& frame = *frames_[i];
     PyObject* object = parameter.kind == ResumeParameter::Kind::Local
@@ -393,7 +394,7 @@ class BreakPlanner {
 constexpr const char* kUnrelatedStorages =
     "a tensor is written to whose memory another input shares, no view of the same tensor, or several of its elements";
 
-// What the program has let go of lives until all effects are there.
+// Objects that the program has released live until all effects are there.
 void release_external(const Tracer& tracer, PlanBreak& end, ValuePlanner& values) {
   for (Source* source : tracer.ends.released) end.released.push_back(values.live(source));
 }
@@ -436,7 +437,7 @@ bool set_modes_again(Tracer& tracer, ValuePlanner& values) {
   return values.effect(FunctionModesAside::function_modes_again(), modes);
 }
 
-// A graph that runs below autograd gives no tensor a history.
+// A graph that runs below autograd makes no history of a tensor.
 bool gives_histories(const Tracer& tracer) {
   return std::ranges::any_of(tracer.world.fakes(),
                              [&](PyObject* fake) { return has_history(fake) && tracer.storages.is_written(fake); });

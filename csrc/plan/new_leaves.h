@@ -1,5 +1,5 @@
-// What may leave a trace beside a leaf of autograd that the trace made (model/tensors/new_leaf.h): no graph gives a
-// tensor a history that ends there.
+// Decides what may leave a trace beside a leaf of autograd that the trace made (model/tensors/new_leaf.h): no graph
+// makes a history of a tensor that ends there.
 #pragma once
 #include "world/state/tracer.h"
 

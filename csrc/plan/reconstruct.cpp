@@ -416,7 +416,8 @@ ValueId ValuePlanner::exception(PyObject* object) {
   PyObject* const type = as_object(Py_TYPE(object));
   PyObject* const suppress = raised->suppress_context ? Py_True : Py_False;
   if (PyObject_TypeCheck(object, as_type(PyExc_BaseExceptionGroup))) {
-    // What it holds is apart from its args, which may be a list that has changed since, or what a subclass takes.
+    // The exceptions of a group are apart from its args, which may be a list that has changed since, or a subclass's
+    // own arguments.
     auto* group = reinterpret_cast<PyBaseExceptionGroupObject*>(object);
     Ref parts = Ref::made(PyTuple_Pack(2, group->msg, group->excs));
     keep_alive_.push_back(parts);

@@ -39,7 +39,7 @@ namespace {
 bool is_in_graphs_as_it_is(PyObject* fake) { return is_class_of_graphs(Py_TYPE(fake)) || is_wrapper(fake); }
 
 constexpr int kMostRestarts = 4;       // after which all that can be is made empty first, cycle or not
-constexpr size_t kMostSteps = 20'000;  // of a plan: each is code that every call runs
+constexpr size_t kMostSteps = 20'000;  // steps of a plan: each is code that every call runs
 
 bool has_own_gradient(PyObject* fake) { return !tensor_fact(fake, TensorFact::Gradient).is(Py_None); }
 
@@ -256,7 +256,7 @@ bool ValuePlanner::runtime_value(size_t place, const DeferredCall& call) {
   return true;
 }
 
-// The graph gives a plain tensor, and no leaves.
+// The graph returns a plain tensor, and no leaves.
 ValueId ValuePlanner::tensor(PyObject* fake) {
   if (made_wrapper(fake)) return new_wrapper(fake);
   const bool is_leaf = is_leaf_with_gradient(fake), is_parameter = is_parameter_class(Py_TYPE(fake));
@@ -279,7 +279,7 @@ ValueId ValuePlanner::tensor(PyObject* fake) {
               {type, plain, requires_grad}});
 }
 
-// Of its parts as they leave: it holds the very tensors that the program put into it.
+// Made of its parts as they leave: it holds the very tensors that the program put into it.
 ValueId ValuePlanner::new_wrapper(PyObject* wrapper) {
   const MadeWrapper made = *made_wrapper(wrapper);
   const Ref attributes = attributes_of_wrapper(wrapper);
@@ -429,7 +429,7 @@ bool ValuePlanner::fill(PyObject* object) {
   return is_filled && (!given || effect("builtins.object.__setattr__", {object, "__dict__"_name, given}));
 }
 
-// What the program, or autograd, has put on a tensor that the trace made.
+// Sets the attributes that the program, or autograd, has put on a tensor that the trace made.
 bool ValuePlanner::fill_tensor(PyObject* object) {
   if (has_own_gradient(object) &&
       !effect("builtins.setattr", {object, "grad"_name, kept(tensor_fact(object, TensorFact::Gradient))}))
@@ -474,8 +474,8 @@ ValueId ValuePlanner::output_of(NodeId node) {
   return add({PlanStep::Kind::Output, nullptr, entry->second});
 }
 
-// A graph that runs below autograd gives no tensor a history. One that a backward pass has used up can be told without;
-// of any other, whoever is given it would want the rest.
+// A graph that runs below autograd makes no history of a tensor. A history that a backward pass has used up can be made
+// without it; any other would have to be complete, since its receiver may use it.
 ValueId ValuePlanner::without_history(PyObject* fake) {
   if (!tracer_.backward.used_up.has(fake)) return refuse("a tensor leaves whose gradient may still be asked for");
   const ValueId made = output(fake);
@@ -539,7 +539,7 @@ void ValuePlanner::keep_written_apart() {
   struct Group {
     std::vector<Source*> written, others;
   };
-  // What was changed and changed back looks as it was at the end, but not to what read it in between.
+  // An object that was changed and changed back looks the same at the end, but not to the code that read it in between.
   for (const ShadowContainer& shadow : tracer_.world.shadows())
     if (shadow.filled ? may_have_been_changed(shadow) : tracer_.world.is_changed(shadow))
       is_written_to(shadow.object.get());
@@ -590,7 +590,7 @@ Source* ValuePlanner::input_of(const Node& placeholder) const {
 
 bool ValuePlanner::gather(std::vector<Source*>& inputs) {
   // The graph's inputs come first, in the order of its placeholders; Live steps index everything that is gathered.
-  std::vector<uint32_t> slots, different;  // of tensors; of those, or the objects that they are made of
+  std::vector<uint32_t> slots, different;  // slots of tensors; of tensors, or the objects that they are made of
   size_t calls = 0;
   for (const Node& node : tracer_.graph.nodes()) {
     if (!node.used) continue;
@@ -618,8 +618,8 @@ bool ValuePlanner::gather(std::vector<Source*>& inputs) {
   for (Source* input : inputs)  // behind the inputs
     if (is_given_tensor(input))
       different.push_back(tracer_.guards.gather(input->access == Access::PlainTensor ? input->parent : input));
-  // What is written to one input is written to those that share its storage, and a backend that makes the graph a
-  // function of values relies on which these are.
+  // A write to one input is a write to those that share its storage, and a backend that makes the graph a function of
+  // values relies on which these are.
   std::vector<bool> written(slots.size());
   for (const Node& node : tracer_.graph.nodes()) {
     if (!node.used || node.kind != NodeKind::Placeholder || !is_fake(node.example.get()) || node.impure) continue;

@@ -24,10 +24,10 @@ class ValuePlanner {
   ValueId value_of(PyObject* object);
   ValueId live(Source* source);  // an external object as it is
   ValueId constant(PyObject* object);
-  // Says that the object is going to be asked for.
+  // Marks the object as one that will be needed.
   void expect(PyObject* object) { expected_.insert(object); }
-  // What makes a weak reference runs behind the plan: tensors are kept alive by their locals too. Otherwise they go as
-  // soon as they can, with their memory.
+  // Code that makes a weak reference runs behind the plan: tensors are kept alive by their locals too. Otherwise they
+  // go as soon as they can, with their memory.
   void expect_weak_references() { keeps_tensors_ = true; }
   // A local or stack slot of a frame, which may hold an external object that nothing has used.
   ValueId slot_value(Frame& frame, size_t slot);
@@ -53,11 +53,11 @@ class ValuePlanner {
   static bool hashes_natively(PyObject* key);
   // True if a set's elements will be the very same objects at each run, so that residual code may copy it.
   bool is_template(PyObject* set) const;
-  // Random numbers that no graph is given, since nothing is computed with them, are drawn before all else.
+  // Draws random numbers that no graph takes, since nothing is computed with them, before all else.
   void draw_numbers();
-  // Those that nobody asks for. To be called when all else is planned.
+  // Draws the unused ones. To be called when all else is planned.
   void finish_draws();
-  // Fills what was made empty. To be called when no value is being made.
+  // Fills the objects that were made empty. To be called when no value is being made.
   bool fill_cycles();
   // Fills one of these at once, for an iterator that is to stand somewhere in it.
   bool fill_now(PyObject* object);

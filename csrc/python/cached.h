@@ -1,14 +1,15 @@
-// What is looked up once per process, without a lock.
+// Objects that are looked up once per process, without a lock.
 //
 // A function-local static with an initializer is filled under a C++ lock. If filling it lets go of the GIL (an import,
-// a finalizer), a second thread that takes the GIL and comes to the same static waits for that lock with the GIL in its
-// hands, and the first for the GIL: both wait for good. So what has to ask Python is made here: constant-initialized,
-// filled by whoever comes first. Two threads that come together both make it; the first to be ready wins, and the
-// other's is let go of. scripts/check_statics.py refuses statics that are filled in another way.
+// a finalizer), a second thread that takes the GIL and comes to the same static waits for that lock with the GIL held,
+// and the first waits for the GIL: a deadlock. So an object that needs Python code to be made is made here: the static
+// is constant-initialized, and filled by the thread that comes first. Two threads that come together both make it; the
+// first to be ready wins, and the other's is released. scripts/check_statics.py refuses statics that are filled in
+// another way.
 //
-// Python code that runs for it is not the program's: a trace that asks first does not see it.
+// Python code that runs to make it is not the program's: a trace that needs the object first does not see it.
 //
-// Needs the GIL. What is found is never released: it lives as long as the process.
+// Needs the GIL. An object that is found is never released: it lives as long as the process.
 #pragma once
 #include <memory>
 
@@ -29,7 +30,7 @@ class CachedObject {
 
   PyObject* get() { return object_ ? object_ : fill(); }  // borrowed
   operator PyObject*() { return get(); }
-  PyTypeObject* type() { return as_type(get()); }  // of a class
+  PyTypeObject* type() { return as_type(get()); }  // for an object that is a class
 
  private:
   Make make_;
@@ -51,8 +52,8 @@ class CachedObject {
 // Makes a class that is defined in C ready, in one go: no other thread sees it half made. Throws std::bad_alloc.
 void make_ready(PyTypeObject& type);
 
-// A structure. `make` gives a std::unique_ptr<T>; a null one is not remembered, nor one from whose making memory was
-// refused: std::bad_alloc is thrown.
+// A structure. `make` returns a std::unique_ptr<T>; a null one is not remembered, nor one that ran out of memory while
+// it was made: std::bad_alloc is thrown.
 template <class T>
 class Cached {
  public:

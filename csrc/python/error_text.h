@@ -19,8 +19,8 @@ struct TakenError {
 };
 TakenError take_error_parts();
 
-// What CPython adds to errors for its suggestions: the missing attribute and its owner to an AttributeError that names
-// none, the missing name to a NameError.
+// Adds to an error what CPython adds for its suggestions: the missing attribute and its owner to an AttributeError that
+// names none, the missing name to a NameError.
 void add_attribute_context(PyObject* object, PyObject* name) noexcept;
 void add_name_context(PyObject* name) noexcept;
 

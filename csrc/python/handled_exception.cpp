@@ -15,7 +15,7 @@ void chain_to_handled() {
   PyObject* handled = PyThreadState_Get()->exc_info->exc_value;
   if (!handled || handled == Py_None) return;
   const Ref raised = take_error();
-  PyErr_SetObject(as_object(raised.type()), raised.get());  // gives it the context
+  PyErr_SetObject(as_object(raised.type()), raised.get());  // sets the context
 }
 
 void HandledEntry::push() noexcept {

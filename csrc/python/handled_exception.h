@@ -4,11 +4,11 @@
 
 namespace minidynamo {
 
-// What the innermost entry holds: what an except clause remembers, and its end puts back. None: nothing.
+// The content of the innermost entry, which an except clause remembers and its end puts back. None: nothing.
 Ref innermost_handled() noexcept;
 void set_innermost_handled(PyObject* exception) noexcept;
 
-// Gives the current Python error the exception being handled as its context, as raising it here would.
+// Sets the exception being handled as the context of the current Python error, as raising it here would.
 void chain_to_handled();
 
 // A generator's entry: the exception in whose except clause it is suspended.

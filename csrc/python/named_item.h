@@ -1,13 +1,13 @@
-// A dict's item by a name from C. PyDict_GetItemString says "not there" when there is no memory to look, and nobody
-// knows.
+// Looks up a dict's item by a name from C. PyDict_GetItemString says "not there" when there is no memory to look, and
+// its caller cannot know.
 #pragma once
 #include "python/process/out_of_memory.h"
 #include "python/version/dict_version.h"
 
 namespace minidynamo {
 
-// Borrowed; null without a Python error: not there. Runs no code: a key in the way that has a say in comparisons is
-// taken for another.
+// Borrowed; null without a Python error: not there. Runs no code: a key with the same hash and an __eq__ of its own is
+// taken for another key.
 inline PyObject* named_item(PyObject* dict, PyObject* name) noexcept {
   uint32_t hint = 0;
   PyObject* item;

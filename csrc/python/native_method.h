@@ -8,8 +8,8 @@
 
 namespace minidynamo {
 
-// Of the nearest base that is no Python class. `keyword_names`: a tuple of the names of the last arguments. Null with a
-// Python error: there is none, or it raised.
+// Calls the method of the nearest base that is no Python class. `keyword_names`: a tuple of the names of the last
+// arguments. Null with a Python error: there is none, or it raised.
 Ref call_native_method(PyObject* object, PyObject* name, std::initializer_list<PyObject*> arguments = {},
                        PyObject* keyword_names = nullptr);
 Ref call_native_method(PyObject* object, const char* name, std::initializer_list<PyObject*> arguments = {});

@@ -36,9 +36,9 @@ class [[nodiscard]] Ref {
     ref.object_ = object;
     return ref;
   }
-  // Gives up a reference that the caller owns; null is none.
+  // Releases a reference that the caller owns; null is none.
   static void drop(PyObject* object) noexcept { Py_XDECREF(object); }
-  // Takes over an object that was made, which only a lack of memory can have prevented: never null.
+  // Takes over a new object, which is null only for lack of memory: the Ref is never null.
   static Ref made(PyObject* object) {
     if (!object) [[unlikely]]
       throw_out_of_memory();
@@ -53,7 +53,7 @@ class [[nodiscard]] Ref {
   static Ref boolean(bool value) noexcept { return borrow(value ? Py_True : Py_False); }
 
   PyObject* get() const noexcept { return object_; }
-  // Gives the reference away, as C functions that "steal" or return new references want it.
+  // Hands the reference to the caller, as C functions that "steal" or return new references want it.
   [[nodiscard]] PyObject* release() noexcept { return std::exchange(object_, nullptr); }
   explicit operator bool() const noexcept { return object_ != nullptr; }
   bool is(PyObject* other) const noexcept { return object_ == other; }

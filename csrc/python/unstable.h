@@ -1,4 +1,4 @@
-// What CPython keeps to itself or may change from version to version, under names of our own. Nothing outside of
+// Wraps what CPython keeps to itself or may change from version to version, under names of our own. Only code in
 // python/ uses it in another way (scripts/check_unstable.py).
 #pragma once
 #include <string_view>
@@ -36,7 +36,7 @@ inline bool is_dying(PyObject* object) noexcept { return Py_REFCNT(object) <= 0;
 // The dict of a class's own names (borrowed).
 inline PyObject* namespace_of(PyTypeObject* type) noexcept {
 #if PY_VERSION_HEX >= 0x030C0000
-  // Of a builtin class, the interpreter keeps it.
+  // The interpreter keeps the dict of a builtin class.
   if (!type->tp_dict) return Ref::steal(PyType_GetDict(type)).get();
 #endif
   return type->tp_dict;
@@ -98,7 +98,7 @@ inline bool wrapped_exceptions_have_tracebacks() noexcept {
          (Py_Version >= 0x030C0900 && PY_MINOR_VERSION == 12);
 }
 
-// What LOAD_COMMON_CONSTANT loads, from 3.14 on: AssertionError, NotImplementedError, tuple, all, any.
+// The object that LOAD_COMMON_CONSTANT loads, from 3.14 on: AssertionError, NotImplementedError, tuple, all, any.
 Ref common_constant(int32_t number) noexcept;
 
 // functools.Placeholder, in the arguments of a partial from 3.14 on: those of a call take its place.
@@ -114,19 +114,19 @@ inline bool is_placeholder([[maybe_unused]] PyObject* object) noexcept {
 
 // --- descriptors
 
-// A classmethod around another descriptor gives what that one's __get__ gives; later ones bind it as it is.
+// A classmethod around another descriptor returns the result of that one's __get__; later releases bind it as it is.
 constexpr bool kClassMethodAsksDescriptors = PY_VERSION_HEX < 0x030D0000;
 
 // --- generators
 
-// close() gives what a generator returns when it is told to end.
+// close() returns what a generator returns when it is closed.
 constexpr bool kCloseGivesResult = PY_VERSION_HEX >= 0x030D0000;
 // throw() of a type, a value and a traceback warns that it is deprecated.
 constexpr bool kThrowOfPartsWarns = PY_VERSION_HEX >= 0x030C0000;
 
 // --- functions
 
-// Of a generic function; null: it has none.
+// The type parameters of a generic function; null: it has none.
 inline PyObject* type_parameters_of([[maybe_unused]] PyFunctionObject* function) noexcept {
 #if PY_VERSION_HEX >= 0x030C0000
   return function->func_typeparams;

@@ -44,7 +44,7 @@ Division divided(const Polynomial& dividend, const Polynomial& divisor) {
   return result;
 }
 
-// What divides all terms of both; its coefficient is positive.
+// The greatest term that divides all terms of both; its coefficient is positive.
 Term common_factor(const Polynomial& a, const Polynomial& b) {
   Monomial atoms = b[0].atoms;
   uint64_t coefficient = 0;

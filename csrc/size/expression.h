@@ -24,7 +24,7 @@ struct SizeOverflow : std::overflow_error {
 
 // The number of an interned expression.
 struct Expression {
-  int32_t id = 0;  // of the constant 0
+  int32_t id = 0;  // the constant 0's
   auto operator<=>(const Expression&) const = default;
 };
 
@@ -46,7 +46,7 @@ Expression maximum(Expression a, Expression b);
 std::optional<int64_t> constant_value(Expression e) noexcept;  // nullopt: it has symbols
 bool is_constant_expression(Expression e) noexcept;
 
-// Of an expression to 0.
+// The relation of an expression to 0.
 enum class SizeRelation : uint8_t { Equal, NotEqual, Less, LessEqual };
 
 // Made by the functions below and by negated(), conditions that mean the same mostly are the same: a Less becomes a
@@ -61,7 +61,7 @@ SizeCondition is_equal(Expression a, Expression b);
 SizeCondition is_less(Expression a, Expression b);
 SizeCondition is_less_equal(Expression a, Expression b);
 
-// What the symbols may be, both ends included.
+// The possible values of a symbol, both ends included.
 struct SizeRange {
   int64_t lower = INT64_MIN, upper = INT64_MAX;
 };

@@ -1,4 +1,4 @@
-// What expressions of sizes are made of: polynomials over atoms, and the table of all of them. For size/ alone.
+// The parts of expressions of sizes: polynomials over atoms, and the table of all of them. For size/ alone.
 //
 // Nodes and atoms are never changed once they are in the table, and live for ever: they are walked without its lock.
 #pragma once
@@ -21,10 +21,10 @@ using Kind = SizeStep::Kind;
 // SizeOverflow where the result does not fit.
 int64_t checked_add(int64_t a, int64_t b);
 int64_t checked_multiply(int64_t a, int64_t b);
-// Of a divisor that is not 0, with a quotient that fits.
+// The quotient and remainder for a divisor that is not 0, with a quotient that fits.
 int64_t floored_quotient(int64_t x, int64_t y) noexcept;
 int64_t floored_remainder(int64_t x, int64_t y) noexcept;
-// What Python's operator gives, if it fits and the divisor is not 0.
+// The result of Python's operator, if it fits and the divisor is not 0.
 std::optional<int64_t> applied(Kind kind, int64_t x, int64_t y) noexcept;
 int64_t folded(Kind kind, int64_t x, int64_t y);  // SizeOverflow where there is none
 uint64_t magnitude(int64_t value) noexcept;
@@ -66,7 +66,7 @@ Polynomial product(const Polynomial& p, const Polynomial& q);
 std::optional<int64_t> constant_of(const Polynomial& p) noexcept;
 // The coefficient of 1.
 int64_t constant_part(const Polynomial& p) noexcept;
-// Of the coefficients, without that of 1; 0 if there are none.
+// The greatest common divisor of the coefficients, without that of 1; 0 if there are none.
 uint64_t content(const Polynomial& p) noexcept;
 
 // All expressions of the process. Numbers are given out for good: operators may run as long as the process does.

@@ -1,4 +1,5 @@
-// What is known of an expression where its symbols lie in ranges: interval arithmetic, and what makes it narrower.
+// Finds the range of an expression from the ranges of its symbols, by interval arithmetic and refinements that make it
+// narrower.
 #include <algorithm>
 
 #include "size/polynomial.h"
@@ -97,7 +98,7 @@ Interval interval_of(const Polynomial& p, std::span<const SizeRange> ranges) {
   return result;
 }
 
-// What an atom is bounded by, as expressions that are simpler: least / scale <= atom <= most / scale.
+// The bounds of an atom, as expressions that are simpler: least / scale <= atom <= most / scale.
 struct AtomBounds {
   int64_t scale = 1;
   std::vector<Expression> least, most;

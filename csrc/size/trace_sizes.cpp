@@ -146,7 +146,7 @@ Expression TraceSizes::simplify(Expression e) const {
 std::optional<bool> TraceSizes::known(SizeCondition condition) const {
   if (const Expression reduced = simplify(condition.expression);
       reduced != condition.expression || condition.relation == SizeRelation::Less) {
-    // What was asked may have had this very form before the symbols were known.
+    // The recorded condition may have had this very form before the symbols were known.
     if (const auto answer = answers_.find(condition); answer != answers_.end()) return answer->second;
     condition = with_expression(condition.relation, reduced);
   }
@@ -196,7 +196,7 @@ void TraceSizes::learn(SizeCondition condition) {
   };
   try {
     note(condition);
-    // What it says about the other relations of the same expression.
+    // Its consequences for the other relations of the same expression.
     if (condition.relation == SizeRelation::Equal) {
       note(is_less_equal(condition.expression, {}));
       note(is_less_equal({}, condition.expression));

@@ -21,13 +21,14 @@ namespace minidynamo {
 
 class TraceSizes {
  public:
-  // What was asked, in the order of asking, each once.
+  // The conditions that were queried, in the order of the queries, each once.
   struct Asked {
     SizeCondition condition;  // holds
-    uint32_t cause = 0;       // what `note_cause` gave when it was asked first
+    uint32_t cause = 0;       // result of `note_cause` when it was first queried
   };
 
-  // A symbol with its value now and the values that it may ever have: what is outside is another capture's.
+  // A symbol with its value now and the values that it may ever have: a value outside of these belongs to another
+  // capture.
   Expression add_symbol(int64_t value, SizeRange range, std::string name);
   // An unknown one.
   Expression add_unknown(int64_t example, SizeRange range, std::string name);
@@ -45,20 +46,21 @@ class TraceSizes {
   std::string text(Expression e) const { return text_of(e, names_); }
   std::string text(SizeCondition condition) const { return text_of(condition, names_); }
 
-  // True if it holds at every call that the trace is good for; nullopt: nobody has asked, and ranges do not tell.
+  // True if it holds at every call that the trace is good for; nullopt: it has not been queried, and ranges do not
+  // decide it.
   std::optional<bool> known(SizeCondition condition) const;
   // True if it holds now; from here on it is the same at every call that the trace is good for.
   bool ask(SizeCondition condition);
   // Its value now, which is its value at every call from here on.
   int64_t specialize(Expression e);
-  // Of a question whose other answer is an error, or rare: about unknown numbers the graph is made to check it, and it
-  // holds from here on. Any other is asked.
+  // A query whose other answer is an error, or rare: for unknown numbers the graph is made to check it, and it holds
+  // from here on. Any other condition goes to ask().
   bool suppose(SizeCondition condition);
-  // What the graph checks.
+  // Adds a condition that the graph checks.
   void add_fact(SizeCondition condition);
   const std::vector<SizeCondition>& facts() const noexcept { return facts_; }
 
-  // Called with a condition on unknown numbers that somebody wants to know; does not return.
+  // Called with a condition on unknown numbers whose value is needed; does not return.
   std::function<void(SizeCondition)> refuse;
   // Called with one that the graph is to check. False: it cannot.
   std::function<bool(SizeCondition)> check;

@@ -8,8 +8,8 @@ Ref call_instruction(Tracer& tracer, Frame& frame, int32_t count);
 Ref call_unpacked(Tracer& tracer, Frame& frame, bool has_keywords);
 Ref make_function(Tracer& tracer, Frame& frame, int32_t flags);
 
-// What LOAD_SUPER_ATTR has on the stack: `super`, a class and an object. super() without arguments is called with them
-// too, another callable of that name as it was written.
+// Runs LOAD_SUPER_ATTR, which has `super`, a class and an object on the stack. super() without arguments is called with
+// them too, another callable of that name as it was written.
 Ref call_super(Tracer& tracer, Frame& frame, bool has_arguments);
 // Pushes what LOAD_METHOD does: a function and its first argument, or a null and a callable.
 bool push_method(Tracer& tracer, Frame& frame, PyObject* object, PyObject* name);

@@ -2,8 +2,8 @@
 // had not. Where it does raise, nothing has happened yet, effects come after the graph: the frame runs uncaptured, and
 // raises the program's own exception, at its own line, after all that came before it.
 //
-// That takes a graph that writes to nothing, which only the end of the trace can tell. If it writes, an `assert` that
-// nobody handles stays a node: the error is an AssertionError then, but what the frame did before it is lost
+// That takes a graph that writes to nothing, which only the end of the trace can tell. If it writes, an `assert` whose
+// error no code handles stays a node: the error is an AssertionError then, but what the frame did before it is lost
 // (docs/effects.md). Anything else would show another exception, or miss a handler: it becomes a graph break.
 #include "trace/checks.h"
 
@@ -34,7 +34,7 @@ constexpr int kLongestWay = 100;  // instructions to the `raise`
 struct WayToRaise {
   int32_t raise = -1;  // the instruction; -1: the code does not surely raise
   bool is_assert = false;
-  PyObject* message = nullptr;  // of an assert, where it is a constant text (borrowed)
+  PyObject* message = nullptr;  // an assert's message, where it is a constant text (borrowed)
 };
 
 WayToRaise way_to_raise(const Bytecode& bytecode, int32_t from) {
@@ -60,7 +60,7 @@ WayToRaise way_to_raise(const Bytecode& bytecode, int32_t from) {
       PyObject* constant = PyTuple_GET_ITEM(bytecode.consts.get(), now.arg);
       if (PyUnicode_CheckExact(constant)) way.message = constant;
     }
-    is_first = is_first && (now.op == Op::POP_TOP || now.op == Op::NOP);  // what a chained comparison leaves
+    is_first = is_first && (now.op == Op::POP_TOP || now.op == Op::NOP);  // a chained comparison leaves them
     ++at;
   }
   return way;

@@ -18,7 +18,7 @@ bool is_own_dict(Tracer& tracer, PyObject* mapping) noexcept {
   return PyDict_CheckExact(mapping) && !tracer.world.source_of(mapping);
 }
 
-// What a namespace has under a name; null Ref without a Python error: nothing.
+// The value of a name in a namespace; null Ref without a Python error: nothing.
 Ref find_name(Tracer& tracer, PyObject* mapping, PyObject* name) {
   if (is_own_dict(tracer, mapping)) return Ref::borrow(PyDict_GetItemWithError(mapping, name));
   Ref found = subscript(tracer, mapping, name);

@@ -4,7 +4,7 @@
 
 namespace minidynamo {
 
-// Each takes its operands off the stack and gives what it built; null: an error, or the trace is given up.
+// Each takes its operands off the stack and returns the container built; null: an error, or the trace is given up.
 Ref build_sequence(Tracer& tracer, Frame& frame, int32_t count, bool is_tuple);
 Ref build_set(Tracer& tracer, Frame& frame, int32_t count);
 Ref build_map(Tracer& tracer, Frame& frame, int32_t count);

@@ -140,7 +140,7 @@ Ref derive(Tracer& tracer, PyObject* original, PyObject* exceptions) {
   return made;
 }
 
-// What of a group is among the leaves: an exception of it, or a group; None: nothing. Null: an error.
+// The part of a group that is among the leaves: an exception of it, or a group; None: nothing. Null: an error.
 Ref project(Tracer& tracer, PyObject* exception, const std::unordered_set<PyObject*>& leaves) {
   if (!is_group(exception)) return leaves.count(exception) ? Ref::borrow(exception) : Ref::none();
   Ref kept = Ref::made(PyList_New(0));

@@ -24,7 +24,7 @@ bool push_special(Tracer& tracer, Frame& frame, SpecialMethod which);
 // A with block ended with the exception on the stack: calls __exit__.
 bool call_exit(Tracer& tracer, Frame& frame);
 
-// Of what CLEANUP_THROW has on the stack: StopIteration ends a `yield from` with its value.
+// Runs CLEANUP_THROW on the stack's operands: StopIteration ends a `yield from` with its value.
 bool end_wait(Tracer& tracer, Frame& frame);
 // CALL_INTRINSIC_1.
 Ref call_intrinsic(Tracer& tracer, int32_t number, Ref operand);

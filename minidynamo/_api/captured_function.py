@@ -17,13 +17,13 @@ BENEATH = frozenset({"__code__", "__defaults__", "__kwdefaults__", "__globals__"
 
 
 def copied(captured: _C.OptimizedFunction) -> _C.OptimizedFunction:
-    """What `copy.copy` gives."""
+    """The result of `copy.copy`."""
     wrapped = captured.__wrapped__
     return captured if isinstance(wrapped, types.FunctionType) else _with(captured, copy.copy(wrapped))
 
 
 def deeply_copied(captured: _C.OptimizedFunction, memo: dict[int, Any]) -> _C.OptimizedFunction:
-    """What `copy.deepcopy` gives."""
+    """The result of `copy.deepcopy`."""
     wrapped = captured.__wrapped__
     return captured if isinstance(wrapped, types.FunctionType) else _with(captured, copy.deepcopy(wrapped, memo))
 
@@ -35,7 +35,7 @@ def _with(captured: _C.OptimizedFunction, wrapped: Any) -> _C.OptimizedFunction:
 
 
 def reduce(captured: Any) -> str | tuple[Any, ...]:
-    """What `pickle` is told: the name, if the captured object is found under it, else what it is made of."""
+    """The answer to `pickle`: the name, if the captured object is found under it, else the parts that it is made of."""
     found = named(captured)
     if found is captured:
         return str(captured.__qualname__)
@@ -56,7 +56,7 @@ def _captured(target: Any, config: Any) -> Any:
 
 
 def named(captured: Any) -> Any:
-    """What is found in the modules under the name of a captured function; None if nothing is."""
+    """The object in the modules under the name of a captured function; None if there is none."""
     found = sys.modules.get(getattr(captured, "__module__", None) or "")
     for name in str(getattr(captured, "__qualname__", "")).split("."):
         found = getattr(found, name, None)

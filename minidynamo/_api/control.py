@@ -1,4 +1,4 @@
-"""What holds for a part of a program: entries that are used and not made (`run`), graph breaks that are errors."""
+"""Modes that hold for a part of a program: entries that are used and not made (`run`), graph breaks that are errors."""
 
 import functools
 from collections.abc import Callable

@@ -55,7 +55,7 @@ def seen() -> dict[str, str]:
 
 
 def nearest(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
-    """" (did you mean ...?)", or nothing where no known word is near."""
+    """ " (did you mean ...?)", or nothing where no known word is near."""
     found = difflib.get_close_matches(word, tuple(known), 1)
     return f" (did you mean {found[0]}?)" if found else ""
 
@@ -73,7 +73,7 @@ def warn_of_unknown() -> None:
 
 
 def read(name: str, parse: Callable[[str], Value], default: Value) -> Value:
-    """What a variable says, or `default` where it is unset, empty or wrong.
+    """The value of a variable, or `default` where it is unset, empty or wrong.
 
     Args:
         parse: raises TypeError or ValueError for a wrong text, with a message that goes on after the variable's name.
@@ -89,7 +89,7 @@ def read(name: str, parse: Callable[[str], Value], default: Value) -> Value:
 
 
 def read_list(name: str, parse: Callable[[list[str]], Value]) -> Value:
-    """What a variable says that is a comma separated list: the items that are right. Each wrong one is named.
+    """The valid items of a variable that is a comma separated list. Each wrong one is named in a warning.
 
     Args:
         parse: takes any number of items; raises TypeError or ValueError for a wrong one.

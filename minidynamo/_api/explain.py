@@ -18,10 +18,10 @@ from minidynamo.exceptions import InvalidOptimizeTarget
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Explanation:
-    """What one call was captured into. `str()` gives the readable report, `to_dict()` the same as data; a notebook shows it as HTML.
+    """The result of capturing one call. `str()` returns the readable report, `to_dict()` the same as data; a notebook shows it as HTML.
 
     Attributes:
-        result: what the call returned.
+        result: the call's result.
         graphs: the captured graphs, in the order they were made.
         operators: for each graph the names of its operations, in execution order.
         regions: for each graph which of its parts are equal, so that Inductor compiles them once, or why none is (docs/regions.md).

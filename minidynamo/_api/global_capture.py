@@ -42,7 +42,7 @@ def start(backend: str) -> None:
 def start_for_program(backend: str | None) -> None:
     """Captures all frames of a program whose environment asks for it.
 
-    Without a backend it takes `eager`, and a warning says so: a compiler would need seconds or minutes for which nobody has asked.
+    Without a backend it takes `eager`, and a warning says so: a compiler would need seconds or minutes that the user did not request.
     Workers that `multiprocessing` starts do not repeat the warning.
     """
     start(backend or "eager")
@@ -51,7 +51,7 @@ def start_for_program(backend: str | None) -> None:
 
 
 def _is_worker() -> bool:
-    """Whether `multiprocessing` started this process: it has a parent, or still imports the parent's main module."""
+    """True if `multiprocessing` started this process: it has a parent, or still imports the parent's main module."""
     return bool(multiprocessing.parent_process() or getattr(multiprocessing.current_process(), "_inheriting", False))
 
 

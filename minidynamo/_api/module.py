@@ -15,7 +15,7 @@ from minidynamo import _C
 from minidynamo._api import rules
 from minidynamo._capture.capture_config import CaptureConfig
 
-# What belongs to the wrapper itself; anything else is the original module's.
+# The attributes of the wrapper itself; anything else is the original module's.
 _OWN = frozenset({"_orig_mod", "_capture_config", "_ready", "forward", "__dict__"})
 
 

@@ -31,7 +31,7 @@ Backend = Callable[[torch.fx.GraphModule, list[torch.Tensor]], Callable[..., Any
 
 
 class Decorator(Protocol):
-    """What `optimize` and `compile` give without a target, to a type checker: the target keeps its type."""
+    """The result of `optimize` and `compile` without a target, for a type checker: the target keeps its type."""
 
     def __call__(self, target: Target, /) -> Target: ...
     def __enter__(self) -> None: ...
@@ -39,7 +39,7 @@ class Decorator(Protocol):
 
 
 class TargetOrDecorator(Protocol):
-    """What bare `optimize` gives for a function that could be a backend."""
+    """The result of bare `optimize` for a function that could be a backend."""
 
     @overload
     def __call__(self, target: Target, /) -> Target: ...
@@ -48,7 +48,7 @@ class TargetOrDecorator(Protocol):
 
 
 class Settings(TypedDict, total=False):
-    """What `optimize` and `compile` take, whatever is captured."""
+    """The parameters that `optimize` and `compile` take for any kind of target."""
 
     fullgraph: bool
     nopython: bool
@@ -144,7 +144,7 @@ def optimize(
     if backend is None or isinstance(backend, str) or not callable(backend):
         return _decorator(backend, **settings)
     takes_one, takes_two = _accepts(backend, 1), _accepts(backend, 2)
-    # What can be called with one argument is a target too: a lone callable could be that argument.
+    # A callable that takes one argument is a target too: a lone callable could be that argument.
     if isinstance(backend, (torch.nn.Module, type)) or takes_one or not takes_two:
         return _decorator(None, **settings)(backend)
     return _TargetOrBackend(backend, settings)
@@ -323,7 +323,7 @@ def _disable_class(target: type, recursive: bool, reason: str | None) -> type:
 
 
 def is_compiling() -> bool:
-    """Whether the calling code is being captured right now. False in the captured code's runs."""
+    """True if the calling code is being captured right now. False in the captured code's runs."""
     return _C.is_tracing()
 
 
@@ -376,7 +376,7 @@ class _Decorator:
         return wrap(target, self.config)
 
     def __enter__(self) -> None:
-        """What the block calls on this thread is captured, as if each function were wrapped; its own statements are not."""
+        """Captures the functions that the block calls on this thread, as if each were wrapped; its own statements are not captured."""
         if not switched_off.is_switched_off():
             self._regions.append(_C.CaptureRegion(self.config))
 
@@ -392,7 +392,7 @@ class _Decorator:
 
 
 class _Unchanged:
-    """What `compile(disable=True)` gives: hands targets back."""
+    """The result of `compile(disable=True)`: returns targets as they are."""
 
     def __call__(self, target: Any) -> Any:
         return target
@@ -405,7 +405,7 @@ class _Unchanged:
 
 
 class _TargetOrBackend:
-    """What `optimize(f)` gives for a function of two arguments, which may be a target (bare `@optimize`) or a backend.
+    """The result of `optimize(f)` for a function of two arguments, which may be a target (bare `@optimize`) or a backend.
 
     Calls tell: one callable alone is a target to decorate, since `f` itself cannot be called with one argument. Defining
     it in a class body or binding it to an instance makes it a target for good.
@@ -519,7 +519,7 @@ def _innermost(target: Any) -> Any:
 
 
 def _as_function(target: Callable[..., Any]) -> Callable[..., Any]:
-    """What calls `target` by a Python function: there must be a frame to capture."""
+    """A Python function that calls `target`: there must be a frame to capture."""
     if isinstance(type(target).__call__, types.FunctionType):
         return target
 
@@ -530,7 +530,7 @@ def _as_function(target: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _accepts(target: Any, count: int) -> bool:
-    """Whether `target` can be called with `count` positional arguments."""
+    """True if `target` can be called with `count` positional arguments."""
     try:
         inspect.signature(target).bind(*(None,) * count)
     except (TypeError, ValueError):

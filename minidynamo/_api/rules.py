@@ -1,6 +1,6 @@
-"""What a user says about functions and files: which calls are opaque to a capture, which are constants, which are kept out.
+"""A user's rules about functions and files: which calls are opaque to a capture, which are constants, which are kept out.
 
-Only puts the rules into words that the native extension keeps; it decides by them while a frame is captured. A rule made or
+Only translates the rules for the native extension, which keeps them; it decides by them while a frame is captured. A rule made or
 taken away later changes nothing about entries that are cached: `reset()` forgets these, and keeps the rules.
 """
 
@@ -32,13 +32,13 @@ def allow_in_graph(fn: Any) -> Any:
 
     While tracing, the function runs once on tensors without data, to learn the form of its result. When the graph runs, the
     function runs; a backend that traces further (AOTAutograd) sees the operations inside. It must compute tensors, or numbers,
-    strings and the like, from its arguments alone: what else it reads is not guarded. The node stays if nobody uses its result.
+    strings and the like, from its arguments alone: anything else it reads is not guarded. The node stays if its result is unused.
 
     Args:
         fn: a function, a builtin function or a class; a list or tuple of these. Works as a decorator.
 
     Returns:
-        What was given; a list for a list or tuple.
+        `fn`; a list for a list or tuple.
 
     Undo it with `remove_rule`.
 
@@ -116,11 +116,11 @@ def substitute_in_graph(
 
     Args:
         original_fn: a function, most often one written in C. Outside of captures it stays what it is.
-        can_constant_fold_through: taken, and without effect: what the trace knows it computes anyway.
+        can_constant_fold_through: accepted without effect: the trace computes known values anyway.
         skip_signature_check: take a function with other parameters.
 
     Returns:
-        A decorator for the function to be traced. It gives a function that calls the original.
+        A decorator for the function to be traced. It returns a function that calls the original.
 
     Undo it with `remove_rule(original_fn)`.
 
@@ -166,7 +166,7 @@ def _name_of(function: Callable[..., Any]) -> str:
 
 
 def _take_the_same(first: Callable[..., Any], second: Callable[..., Any]) -> bool:
-    """Whether two functions can be called in the same ways; one whose signature cannot be had takes anything."""
+    """True if two functions can be called in the same ways; one whose signature cannot be had takes anything."""
 
     def form(function: Callable[..., Any]) -> list[tuple[Any, ...]]:
         kinds = inspect.Parameter
@@ -182,12 +182,12 @@ def _take_the_same(first: Callable[..., Any], second: Callable[..., Any]) -> boo
 
 
 def remove_rule(fn: Callable[..., Any]) -> bool:
-    """Takes back what `allow_in_graph`, `disallow_in_graph`, `disable(recursive=False)` and the like said of a function.
+    """Removes the rule that `allow_in_graph`, `disallow_in_graph`, `disable(recursive=False)` and the like made for a function.
 
-    The wrapper that `disable(fn)` gives is undone by calling `fn` itself, its `__wrapped__`.
+    The wrapper that `disable(fn)` returns is undone by calling `fn` itself, its `__wrapped__`.
 
     Returns:
-        Whether there was such a rule.
+        True if there was such a rule.
     """
     had_rule = _C.remove_rule(fn)
     code = getattr(fn, "__code__", None)
@@ -227,9 +227,7 @@ def graph_break() -> None:
     """Ends the graph here, if the calling code is being captured. Does nothing otherwise."""
 
 
-def without_capture(
-    target: Callable[..., Any], reason: str | None, *, named_after: Callable[..., Any] | None = None
-) -> Callable[..., Any]:
+def without_capture(target: Callable[..., Any], reason: str | None, *, named_after: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """A wrapper whose calls, with all that they call, are not captured, and which is not traced into."""
 
     def disabled(*args: Any, **kwargs: Any) -> Any:

@@ -14,7 +14,7 @@ _told: "weakref.WeakSet[types.CodeType]" = weakref.WeakSet()
 
 
 def is_suspended(function: Any) -> bool:
-    """Whether a call makes a generator or a coroutine, and runs nothing yet."""
+    """True if a call makes a generator or a coroutine, and runs nothing yet."""
     return _kind(function) is not None
 
 

@@ -93,7 +93,7 @@ def name_of(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any], o
 
 
 def may_be_used(options: dict[str, Any]) -> bool:
-    """Whether artifacts are on, for a graph that is compiled with these options."""
+    """True if artifacts are on, for a graph that is compiled with these options."""
     if not config.artifacts or options.get("fx_graph_cache") is False:
         return False
     if os.environ.get("TORCHINDUCTOR_FORCE_DISABLE_CACHES") == "1" or os.environ.get("TORCHINDUCTOR_FX_GRAPH_CACHE") == "0":

@@ -2,11 +2,11 @@
 
     <folder>/entries/<key>          one compiled graph
     <folder>/libraries/<digest>.so  kernels; the name is the SHA-256 of the content
-    <folder>/answers/<digest>       an empty file: what was asked of the compiler, its answer was yes
+    <folder>/answers/<digest>       an empty file: the answer to a query of the compiler was yes
 
 An entry is code that is run when it is loaded, like an entry of torch's own cache. The folder is read only if it belongs to this user
-and nobody else may write to it. Digests find damage, not malice. Files are written under another name and renamed, so that a reader
-sees all of one or none; writers and whoever removes files wait for each other.
+and no other user may write to it. Digests find damage, not malice. Files are written under another name and renamed, so that a reader
+sees all of one or none; processes that write or remove files wait for each other.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from minidynamo._records import log_records
 _MAGIC = b"minidynamo artifact\n"
 _DIGEST_LENGTH = 32
 _PARTS = ("entries", "libraries", "answers")
-_PART_LEFT = 0.75  # of the limit, after a removal
+_PART_LEFT = 0.75  # share of the limit, after a removal
 
 
 class Damaged(Exception):
@@ -69,7 +69,7 @@ def read(key: str) -> Any:
 
 
 def has(key: str) -> bool:
-    """Whether there is an entry of a key, damaged or not."""
+    """True if there is an entry of a key, damaged or not."""
     return os.path.exists(_entry(key))
 
 
@@ -136,7 +136,7 @@ def write(key: str, entry: Any, libraries: dict[str, bytes]) -> None:
 
 
 def is_known(name: str) -> bool:
-    """Whether the answer to a question about this machine is known to be yes."""
+    """True if the answer to a query about this machine is known to be yes."""
     _check_owner(path())
     return os.path.exists(os.path.join(path(), "answers", name))
 

@@ -247,7 +247,7 @@ def put_together(module: Module, library: Callable[[str], types.ModuleType]) -> 
     """The function of a module that was taken apart.
 
     Args:
-        library: gives a loaded library for its SHA-256.
+        library: returns a loaded library for its SHA-256.
 
     Raises AttributeError where this torch lacks what the module needs.
     """

@@ -1,4 +1,4 @@
-"""What a compiled graph depends on, as one short text: equal keys, equal code.
+"""The key of a compiled graph: all that it depends on, as one short text. Equal keys, equal code.
 
 The graph counts by its structure: operations, constants, and which value goes where. Names of nodes, places in the program and names of
 modules do not count, so that another process, and another model with the same layers, finds the entry. What lies between follows from

@@ -1,6 +1,6 @@
-"""Writes down what AOTAutograd and Inductor make of a graph, as they make it.
+"""Records what AOTAutograd and Inductor make of a graph, as they make it.
 
-A graph that nobody differentiates is complete when it is compiled. One that somebody may differentiate is complete when its backward
+A graph without gradients is complete when it is compiled. One that the program may differentiate is complete when its backward
 has been compiled too, which happens at the first backward pass.
 """
 
@@ -56,7 +56,7 @@ class Recorder:
         self._runnable: Boxed | None = None
 
     def function(self, compiled: Boxed) -> Boxed:
-        """What AOTAutograd made of the graph, or, as soon as its backward graph is there, the same with less around it."""
+        """The function that AOTAutograd made of the graph, or, as soon as its backward graph is there, the same with less around it."""
         current = compiled
 
         def call(inputs: list[Any]) -> Any:

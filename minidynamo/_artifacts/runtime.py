@@ -64,7 +64,7 @@ class Tangent(TypedDict):
 
 
 class Backward(TypedDict):
-    """What a graph that is differentiated needs in addition.
+    """The data that a graph that is differentiated needs in addition.
 
     Attributes:
         detached: inputs that get no gradient, whatever it is asked of.
@@ -148,9 +148,7 @@ def _inference(convention: Convention, forward: Boxed, finish: Callable[..., Any
     return call
 
 
-def _training(
-    convention: Convention, plan: Backward, forward: Boxed, backward: Boxed, finish: Callable[..., Any] | None
-) -> Boxed:
+def _training(convention: Convention, plan: Backward, forward: Boxed, backward: Boxed, finish: Callable[..., Any] | None) -> Boxed:
     apply = _node(convention, plan, forward, backward)
     if finish is None:
         return apply
@@ -199,7 +197,7 @@ class _Once(torch.autograd.Function):
 
 
 def _finisher(convention: Convention) -> Callable[[Sequence[Any], Sequence[Any]], Any] | None:
-    """What is done with the inputs and the returned values after the compiled graph has run; None: nothing."""
+    """The function that updates the inputs and converts the returned values after the compiled graph has run; None: nothing to do."""
     mutations, outputs, grad_mode = convention["mutations"], convention["outputs"], convention["grad_mode"]
     first = len(mutations)
     makers = [_maker(output) for output in outputs] if any(output["kind"] != "value" for output in outputs) else []

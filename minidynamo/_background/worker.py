@@ -1,4 +1,4 @@
-"""What a process of the pool runs: compiles the graphs that it is sent, and writes artifacts of them."""
+"""The main function of a process of the pool: compiles the graphs that it receives, and writes artifacts of them."""
 
 import os
 import pickle
@@ -16,7 +16,7 @@ def main() -> None:
     """
     os.nice(5)  # the program's own threads come first
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what the compiler prints is no answer
+    os.dup2(2, 1)  # the compiler's output is no answer
     messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(sys.stdin.buffer, messages), daemon=True).start()
 
@@ -45,4 +45,4 @@ def _receive(stream: IO[bytes], messages: "queue.SimpleQueue[bytes]") -> None:
         while True:
             messages.put(pool.read(stream))
     except (EOFError, OSError):
-        os._exit(0)  # in the middle of a compile: nobody waits for it any more
+        os._exit(0)  # in the middle of a compile, which no process waits for any more

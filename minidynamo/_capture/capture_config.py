@@ -1,7 +1,7 @@
-"""What a capture is made with: the backend and the options of one `optimize` call, as the native pipeline sees them.
+"""The configuration of a capture: the backend and the options of one `optimize` call, as the native pipeline sees them.
 
-The pipeline asks a configuration for its flags and hands it each captured graph; everything about the backend (errors,
-state that it must not disturb) is dealt with here. Equal settings give the same object, so that the pipeline may
+The pipeline reads the flags of a configuration and hands it each captured graph; everything about the backend (errors,
+state that it must not disturb) is handled here. Equal settings yield the same object, so that the pipeline may
 tell configurations apart by identity and two wrappers with equal settings share cache entries.
 """
 
@@ -158,7 +158,7 @@ class CaptureConfig:
 
     @property
     def logs(self) -> frozenset[str]:
-        """The topics that `log` would write, so that nobody makes a text for another."""
+        """The topics that `log` would write, so that no text is made for another."""
         return config.logs
 
     def log(self, topic: str, text: str) -> None:

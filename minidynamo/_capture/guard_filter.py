@@ -46,7 +46,7 @@ class GuardedSource:
     modules: tuple[torch.nn.Module, ...] = dataclasses.field(default=(), repr=False)
 
     def is_unspecialized_nn_module(self) -> bool:
-        """Whether it is a module, or was found in one."""
+        """True if it is a module, or was found in one."""
         return bool(self.modules)
 
     def is_unspecialized_builtin_nn_module(self) -> bool:
@@ -79,11 +79,11 @@ class OfferedGuard:
 
 @dataclasses.dataclass(frozen=True)
 class GuardFilterEntry:
-    """What a filter is given for each guard: the fields of torch's class of this name.
+    """The argument of a filter for each guard: the fields of torch's class of this name.
 
     Attributes:
-        name: the path; of a local of the function without the `L['...']` around it.
-        has_value, value: what was found there; `has_value` is False where the guard says that there is nothing.
+        name: the path; for a local of the function without the `L['...']` around it.
+        has_value, value: the object found there; `has_value` is False where the guard requires its absence.
         guard_type: torch's name for what is checked: "TENSOR_MATCH", "TYPE_MATCH", "EQUALS_MATCH", "ID_MATCH"...
         derived_guard_types: further names; the same one.
         is_global: whether the path begins at a global of the function's module.
@@ -105,7 +105,7 @@ _NO_VALUE = object()
 def wanted(choose: Filter, rows: Sequence[Row]) -> list[bool]:
     """Which of the guards the filter wants, in their order.
 
-    Raises TypeError if what it gives are no bools, one for each guard; and whatever the filter raises.
+    Raises TypeError if its result is not a list of bools, one for each guard; and whatever the filter raises.
     """
     state = OfferedGuard("", "GLOBAL_STATE", GuardedSource(""))
     entries = [_entry(row) for row in rows] + [GuardFilterEntry("", False, _NO_VALUE, "GLOBAL_STATE", (), False, state)]

@@ -30,12 +30,12 @@ class GuardGroup:
 
     @property
     def is_folded(self) -> bool:
-        """Whether a short report counts these guards and does not print them."""
+        """True if a short report counts these guards and does not print them."""
         return self.kind in _FOLDED
 
     @property
     def subject(self) -> str:
-        """What the guards of a folded group are on, in words."""
+        """The subject of the guards of a folded group, in words."""
         return _FOLDED.get(self.kind, self.path)
 
 

@@ -1,6 +1,6 @@
-"""What a ShapeEnv has been asked about sizes of a graph's inputs, as conditions on integers. Imports sympy.
+"""Reads the guards of a ShapeEnv about sizes of a graph's inputs, as conditions on integers. Imports sympy.
 
-A guard that cannot be said so (of floats, of alternatives) fixes the sizes that it is about: the compiled code is then good for these
+A guard that has no such form (on floats, on alternatives) specializes the sizes that it is about: the compiled code is then good for these
 alone, which is true whatever the guard says.
 """
 

@@ -1,7 +1,7 @@
 """`torch.compiler.reset()` and `torch._dynamo.reset()` forget what minidynamo has captured, too.
 
-The first is a function of torch that is there from the beginning, and is wrapped. The second comes with torch._dynamo, which nobody
-should have to import: of the compilers that torch._dynamo knows it resets each, and one is ours.
+The first is a function of torch that is there from the beginning, and is wrapped. The second comes with torch._dynamo, which is
+not imported for this: it resets each compiler that torch._dynamo knows, and one is ours.
 """
 
 import functools

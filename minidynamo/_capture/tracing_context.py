@@ -38,7 +38,7 @@ class InputSource(Source):
 
 
 def is_static(x: Any, source: str) -> bool:
-    """Whether an input stays at its address from call to call: a parameter, a buffer, or what the program has marked."""
+    """True if an input stays at its address from call to call: a parameter, a buffer, or a tensor that the program has marked."""
     return (
         isinstance(x, (torch.nn.Parameter, torch.nn.Buffer))
         or "._buffers[" in source
@@ -68,9 +68,9 @@ class _LazyContext(TracingContext):
         self._open_sizes = open_sizes
         self._fakes: list[Any] = []
         self._mode: FakeTensorMode | None = None
-        self._symbols: dict[Any, tuple[Any, ...]] = {}  # of sympy -> the number that it is
+        self._symbols: dict[Any, tuple[Any, ...]] = {}  # sympy's symbol -> the number that it is
         self._is_over = False
-        # Of a backend that another one has called with its own inputs: open ints are symbols of that one's already.
+        # For a backend that another one has called with its own inputs: dynamic ints are symbols of that one's already.
         self._outer = TracingContext.try_get() if any(isinstance(x, torch.SymInt) for x in inputs) else None
         super().__init__(None)
 
@@ -85,7 +85,7 @@ class _LazyContext(TracingContext):
         self._mode = mode
 
     def fakes(self) -> list[Any]:
-        """The inputs in the fake mode, which gives the same fakes to whoever brings the real ones; open ints as SymInts."""
+        """The inputs in the fake mode, which makes the same fakes again of the same real ones; dynamic ints as SymInts."""
         if self._mode is None:
             self._make()
         return self._fakes
@@ -139,7 +139,7 @@ class _LazyContext(TracingContext):
         return fake
 
     def conditions(self) -> list[Condition]:
-        """What has been asked of open sizes so far."""
+        """The conditions on dynamic sizes so far."""
         if not self._symbols or self._mode is None:
             return []
         from minidynamo._capture.size_conditions import conditions
@@ -172,7 +172,7 @@ def tracing_context(inputs: Sequence[Any], graph_module: torch.fx.GraphModule | 
 
 @contextlib.contextmanager
 def conditions_noted(graph_module: torch.fx.GraphModule) -> Iterator[None]:
-    """What compilers ask of the sizes that are open, in any context that is made within, is told to the capture."""
+    """Reports to the capture the conditions that compilers need on dynamic sizes, in any context that is made within."""
     if "open_sizes" not in graph_module.meta:
         yield
         return

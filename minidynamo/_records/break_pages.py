@@ -14,7 +14,7 @@ from minidynamo._records.breaks import BreakReason, break_reasons
 
 EXAMPLES = pathlib.Path(__file__).parent / "_break_examples"
 
-# What a file may have beside `inputs`, which pages leave out. All but the two functions is optional:
+# The names that a file may define beside `inputs`, which pages leave out. All but the two functions is optional:
 # * call_before, call_after: how a program calls the captured function, which is their first parameter;
 # * settings_before, settings_after: of minidynamo.config;
 # * backend_before, backend_after: other than "eager";
@@ -31,7 +31,7 @@ class Example:
     Attributes:
         note: a sentence about it, or "".
         before: imports, what both functions use, and the function that is not captured as a whole.
-        after: the function that is, which gives the same result.
+        after: the function that is, which returns the same result.
     """
 
     note: str
@@ -40,7 +40,7 @@ class Example:
 
     @property
     def comments(self) -> list[str]:
-        """What a reader has to know about names in it."""
+        """Comments on names in it, for the reader."""
         text = self.before + self.after
         return [comment for name, comment in _COMMENTS.items() if name in text]
 
@@ -74,7 +74,7 @@ def example_from(text: str) -> Example:
 
 
 def _names(node: ast.stmt) -> set[str]:
-    """What a statement of a module defines."""
+    """The names that a statement of a module defines."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return {node.name}
     targets = node.targets if isinstance(node, ast.Assign) else []

@@ -97,12 +97,12 @@ class Uncaptured:
 
     @property
     def explanation(self) -> str:
-        """What the reason means, in general."""
+        """The general meaning of the reason."""
         return reason_for(self.reason).explanation
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """What a user can do about it."""
+        """Ways for a user to avoid the break."""
         return reason_for(self.reason).hints
 
     @property
@@ -146,13 +146,13 @@ def unsupported(values: "BreakRecord") -> Unsupported:
 
 
 def log_text(values: "BreakRecord") -> str:
-    """What the log's topic `breaks` says. Called by the native pipeline."""
+    """The text of the log's topic `breaks`. Called by the native pipeline."""
     record = record_of(values)
     what = "is split" if record.kind == "graph-break" else "runs uncaptured"
     return f"{record.frame} {what}: {record.detail} [{record.reason}]\n{_in_words(record)}"
 
 
-# What to do where entries failed by a guard of this kind (GuardKind in csrc/guard/source.h; "" is torch's global state).
+# Advice for entries that failed by a guard of this kind (GuardKind in csrc/guard/source.h; "" is torch's global state).
 ADVICE_BY_GUARD = {
     "Constant": "a number, string or other constant is part of what was captured: pass it as a tensor if it changes from call to call",
     "Value": "a number or string is part of what was captured: pass it as a tensor if it changes from call to call",
@@ -266,7 +266,7 @@ _TERMS = {
 
 
 def in_terms_of_program(message: str) -> str:
-    """What a guard says, without the names that resume functions have for what is no variable of the program."""
+    """The text of a guard, without the names that resume functions use for values that are no variables of the program."""
     for pattern, text in _TERMS.items():
         message = re.sub(pattern, text, message)
     return message

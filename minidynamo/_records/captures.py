@@ -96,7 +96,7 @@ def captures() -> list[Capture]:
 
 
 def follows() -> bool:
-    """Whether anybody reads what `note_start` and `note_end` write."""
+    """True if the output of `note_start` and `note_end` is read."""
     return log_records.enabled("captures") or structured_trace.is_on()
 
 

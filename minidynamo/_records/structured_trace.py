@@ -1,6 +1,6 @@
-"""What captures write to torch's structured trace (the environment variable TORCH_TRACE), which tlparse shows as web pages.
+"""Writes captures to torch's structured trace (the environment variable TORCH_TRACE), which tlparse shows as web pages.
 
-The records have the names and fields that torch.compile gives its own, so that the tools that read these find graph, guards, graph
+The records have the names and fields of torch.compile's own, so that the tools that read these find graph, guards, graph
 breaks, recompiles, phases and metrics in their places. What torch's compilers write meanwhile gets the same id.
 """
 
@@ -26,7 +26,7 @@ _OURS = __file__.rsplit("/", 2)[0]  # the folder of the package
 
 
 def is_on() -> bool:
-    """Whether a file or another handler takes the records: one that formats them as torch does, and knows where to."""
+    """True if a file or another handler takes the records: one that formats them as torch does, and knows where to."""
     return any(
         isinstance(handler.formatter, TorchLogsFormatter) and getattr(handler, "root_dir", "") is not None for handler in trace_log.handlers
     )
@@ -34,7 +34,7 @@ def is_on() -> bool:
 
 @contextlib.contextmanager
 def under_id(capture: str) -> Iterator[None]:
-    """What torch logs and traces within has the id of a capture, such as "3/1"; "" for none."""
+    """Within, torch's logs and traces have the id of a capture, such as "3/1"; "" for none."""
     if not capture:
         yield
         return
@@ -65,7 +65,7 @@ def write_graph(graph_module: torch.fx.GraphModule) -> None:
 
 
 def write_end(capture: "Capture") -> None:
-    """What came of the capture."""
+    """Writes the outcome of the capture."""
     codes = [] if capture.code is None else [capture.code, *_C.resume_codes(capture.code)]
     entries = [entry for code in codes for entry in _C.cache_entries(code)]
     breaks = [record for record in _C.uncaptured() if record["capture"] == capture.id]

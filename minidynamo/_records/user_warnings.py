@@ -1,8 +1,8 @@
-"""What a user should know whatever is logged: reached limits, wrong environment variables, functions that run uncaptured.
+"""Warnings that a user should see whatever is logged: reached limits, wrong environment variables, functions that run uncaptured.
 
 Logged as WARNING by the logger `minidynamo`, so it is seen on stderr unless the program says otherwise. Not `warnings.warn`: a
 program must run captured as it runs without, and it can see (`warnings.catch_warnings`) and turn into exceptions (`-W error`)
-what is warned of in the middle of one of its calls.
+a warning in the middle of one of its calls.
 """
 
 import logging

@@ -15,11 +15,11 @@ __all__ = ["Report", "report"]
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What captures have cost and brought. `str()` gives a screen of text, `write_html` a page; a notebook shows the page.
+    """The cost and the benefit of captures. `str()` returns a screen of text, `write_html` a page; a notebook shows the page.
 
     Attributes:
         functions: one for each function that was to be captured, the one whose captures took longest first.
-        advice: what to do, the most useful first.
+        advice: the steps to take, the most useful first.
         seconds: wall time of all captures by phase.
     """
 
@@ -53,7 +53,7 @@ class Report:
 
 
 def report() -> Report:
-    """What was captured since the last reset: by function calls, hits, captures and why there was another one, graph breaks and their
+    """A report of the captures since the last reset: by function calls, hits, captures and their causes, graph breaks and their
     reasons, seconds by phase, the time that guards take, memory; and what to do first.
 
     Example:

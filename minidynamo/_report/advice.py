@@ -1,4 +1,4 @@
-"""What to do first: each finding with what it costs, what to do, and where to read more."""
+"""The advice of a report: each finding with its cost, the step to take, and where to read more."""
 
 import collections
 import dataclasses
@@ -11,7 +11,7 @@ from minidynamo._report.facts import FunctionFacts
 
 Key = TypeVar("Key")
 
-_MANY_CAPTURES = 3  # of one function for one cause: more are to be expected
+_MANY_CAPTURES = 3  # captures of one function for one cause: more are to be expected
 _SLOW_GUARDS = 100e-6  # seconds in each call
 _SLOW_BACKEND = 5.0  # seconds in all
 
@@ -36,7 +36,7 @@ class Advice:
 
 
 def advice_for(functions: Sequence[FunctionFacts]) -> list[Advice]:
-    """What fails comes first, then what runs slower than it could, by what it is likely to cost, then what is only worth knowing."""
+    """The advice in order: failures first, then functions that are slower than they could be, by the likely cost, then mere information."""
     rated: list[tuple[int, float, Advice]] = []
     for facts in functions:
         rated += _failures(facts)

@@ -1,4 +1,4 @@
-"""What is known of each function that was to be captured."""
+"""The facts about each function that was to be captured."""
 
 import collections
 import dataclasses
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """What a graph computes for one line of the function, in the order of the graph.
+    """The operators that a graph runs for one line of the function, in the order of the graph.
 
     Attributes:
-        line: of the function; 0 where it is not known.
+        line: the function's line; 0 if unknown.
         operators: their names.
         uses: positions, in the graph's tuple of steps, of those whose results are used.
     """

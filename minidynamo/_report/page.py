@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _TEMPLATE = pathlib.Path(__file__).with_name("page.html.jinja")
 _ROW = 22  # pixels between two rows of a drawing
-_MOST_STEPS = 400  # of a drawing
+_MOST_STEPS = 400  # steps in a drawing
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""What a written file runs: it builds the graph, compiles it with the backend, and compares it with the graph run eagerly."""
+"""The code that a written file runs: it builds the graph, compiles it with the backend, and compares it with the graph run eagerly."""
 
 import importlib
 import operator
@@ -67,7 +67,7 @@ def constant(
 
 
 def load(file: str, name: str) -> dict[str, Any]:
-    """What was saved beside a file. It may hold objects of any class, so it is to be trusted as the file itself is."""
+    """Loads the objects saved beside a file. They may be of any class, so they are to be trusted as the file itself is."""
     loaded: dict[str, Any] = torch.load(pathlib.Path(file).with_name(name), weights_only=False)
     return loaded
 
@@ -84,7 +84,7 @@ def main(
         RuntimeError: the graph that was built is not the captured one.
         SystemExit: the compiled graph differs from the graph run eagerly.
     """
-    _storages.clear()  # of this file's inputs, which are made
+    _storages.clear()  # those of this file's inputs, which are made
     graph_module = traced(module)
     if graph and digest(graph_module) != graph:
         raise RuntimeError(

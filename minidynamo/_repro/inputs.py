@@ -26,7 +26,7 @@ def _copied(value: torch.Tensor, storages: dict[int, torch.UntypedStorage]) -> t
         try:
             with torch.no_grad():
                 return value.detach().clone().requires_grad_(value.requires_grad)
-        except Exception:  # of a subclass's own
+        except Exception:  # a subclass's own
             return value
     storage = value.untyped_storage()
     if storage._cdata not in storages:
@@ -38,7 +38,7 @@ def _copied(value: torch.Tensor, storages: dict[int, torch.UntypedStorage]) -> t
 
 
 def has_plain_memory(value: Any) -> bool:
-    """Whether a tensor is made again from its shape, strides and dtype."""
+    """True if a tensor is made again from its shape, strides and dtype."""
     if type(value) not in (torch.Tensor, torch.nn.Parameter):
         return False
     is_marked = value.is_conj() or value.is_neg()

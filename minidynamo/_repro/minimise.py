@@ -18,7 +18,7 @@ from minidynamo._verify.photo import Photo
 
 MOST_CALLS = 200
 MOST_SECONDS = 120.0
-_MOST_BYTES = 2**30  # of observed values
+_MOST_BYTES = 2**30  # size of observed values
 
 Fails = Callable[[torch.fx.GraphModule, list[Any]], bool]
 Improved = Callable[[torch.fx.GraphModule, list[Any]], None]
@@ -29,7 +29,7 @@ class LimitMet(Exception):
 
 
 def raises_alike(compiler: Compiler, error: BaseException) -> Fails:
-    """Whether the backend raises for a graph what it raised before: the class, and the message without numbers and generated names."""
+    """True if the backend raises for a graph what it raised before: the class, and the message without numbers and generated names."""
     wanted = _signature(error)
 
     def fails(graph_module: torch.fx.GraphModule, inputs: list[Any]) -> bool:
@@ -46,13 +46,13 @@ def raises_alike(compiler: Compiler, error: BaseException) -> Fails:
 
 
 def differs(compiler: Compiler, tolerance: Tolerance) -> Fails:
-    """Whether the compiled graph does not do what the graph's operators do. A graph that raises does not count."""
+    """True if the compiled graph does not do what the graph's operators do. A graph that raises does not count."""
 
     def fails(graph_module: torch.fx.GraphModule, inputs: list[Any]) -> bool:
         before = Photo({"inputs": inputs} | random_state())
         try:
             _, difference = compare(graph_module, compiler(copied(graph_module), list(inputs)), tuple(inputs), tolerance)
-        except Exception:  # of the backend, or of an operator that the removed nodes kept from raising
+        except Exception:  # from the backend, or an operator that the removed nodes kept from raising
             return False
         finally:
             before.put_back()
@@ -192,7 +192,7 @@ def observed(graph_module: torch.fx.GraphModule, inputs: Sequence[Any]) -> dict[
     before = Photo({"inputs": inputs} | random_state())
     try:
         Observer(graph_module).run(*copied_inputs(inputs))
-    except Exception:  # of a graph that cannot run: the backend is what fails
+    except Exception:  # from a graph that cannot run: the backend is what fails
         return values
     finally:
         before.put_back()
@@ -218,7 +218,7 @@ def _tidied(graph_module: torch.fx.GraphModule, inputs: list[Any]) -> tuple[torc
 
 
 def _writes(node: torch.fx.Node) -> bool:
-    """Whether an operator may be there for what it does to a tensor or to the process."""
+    """True if an operator may be there for its effect on a tensor or on the process."""
     name = str(node.target if isinstance(node.target, str) else getattr(node.target, "__name__", node.target))
     return node.is_impure() or "out" in node.kwargs or name.startswith("__i") or (name.endswith("_") and not name.endswith("__"))
 

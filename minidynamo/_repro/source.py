@@ -24,17 +24,17 @@ from minidynamo._verify.graphs import place_of
 _PLAIN_NAMES = {"torch": "torch", "device": "torch.device", "inf": 'float("inf")', "nan": 'float("nan")', "NoneType": "type(None)"}
 _UNUSED_NAMES = {"fx_pytree", "pytree"}  # torch.fx offers them to every graph
 _IN_PLACE = {"setitem", *(name for name in dir(operator) if name.startswith("i") and f"__{name}__" in dir(operator))}
-_MOST_LINES = 20  # of the program, and guards, in a header
+_MOST_LINES = 20  # lines of the program, and guards, in a header
 
 
 @dataclasses.dataclass(frozen=True)
 class Header:
-    """What a file's first lines say besides versions.
+    """The first lines of a file, besides versions.
 
     Attributes:
         failure: what went wrong; "" if nothing did.
         operator: the operator that fails, as the graph's text has it; "" if it is not known.
-        guards: of the cached entry that the graph belongs to.
+        guards: those of the cached entry that the graph belongs to.
     """
 
     failure: str = ""

@@ -25,7 +25,7 @@ LIMIT_MET = "A limit was met while the graph was made smaller; it may be larger 
 
 @dataclasses.dataclass(frozen=True)
 class _Written:
-    """What a file was made of, so that it can be written again with another header."""
+    """The parts that a file was made of, so that it can be written again with another header."""
 
     graph_module: torch.fx.GraphModule
     inputs: list[Any]
@@ -81,7 +81,7 @@ class Writing:
                     self._write(path, written.graph_module, written.inputs, header)
 
     def failing(self) -> dict[str, str]:
-        """What failed, by the path of the file; where nothing did, "" for each file. Files of graphs that work go where others fail."""
+        """The failures, by the path of the file; where nothing failed, "" for each file. Files of graphs that work go where others fail."""
         failing = [path for path, written in self._files.items() if written.header.failure]
         for path in [path for path in self._files if failing and path not in failing]:
             path.unlink()

@@ -1,4 +1,4 @@
-"""What a trace uses in place of torch's C code where it meets an autograd.Function."""
+"""Replaces torch's C code for an autograd.Function in a trace."""
 
 import contextlib
 import threading
@@ -11,7 +11,7 @@ from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 from torch.autograd.function import BackwardCFunction, FunctionCtx
 from torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_leaves, tree_unflatten
 
-# What else a real ctx has: it is a node of autograd's graph, which a trace has not got.
+# The other attributes of a real ctx: it is a node of autograd's graph, which a trace has not got.
 _OF_GRAPH_NODES = frozenset(name for name in dir(torch._C._FunctionBase) if not name.startswith("__"))
 
 
@@ -49,10 +49,10 @@ class _Results(torch.autograd.Function):
 def with_history(
     results: Sequence[torch.Tensor], dirty: Sequence[int], constant: Sequence[int], inputs: Sequence[torch.Tensor]
 ) -> tuple[torch.Tensor, ...]:
-    """Gives what a forward computed the history that torch gives to the results of an autograd.Function.
+    """Attaches to the results of a forward the history that torch attaches to the results of an autograd.Function.
 
     Arguments:
-        results: what the forward returned, tensors of any shapes without a history.
+        results: those of the forward, tensors of any shapes without a history.
         dirty: positions of those that are inputs which it wrote to.
         constant: positions of those that were marked as not differentiable.
         inputs: the tensors that the function was applied to.
@@ -65,7 +65,7 @@ def with_history(
 
 
 def add_backward_class(function: Any) -> None:
-    """Gives a class that a trace has made the class of its nodes in autograd's graph, as FunctionMeta does, but for its number."""
+    """Sets the class of a made class's nodes in autograd's graph, as FunctionMeta does, but for its number. A trace has made the class."""
     made: Any = type(function.__name__ + "Backward", (BackwardCFunction,), {"_forward_cls": function})
     made._autograd_function_id = -1
     made._bw_module = None
@@ -73,7 +73,7 @@ def add_backward_class(function: Any) -> None:
 
 
 class Level:
-    """What torch's rules for an autograd.Function ask a level of torch.func for."""
+    """The attributes of a level of torch.func that torch's rules for an autograd.Function read."""
 
     def __init__(self, number: int, grad_mode: bool, batch_size: int, randomness: str) -> None:
         self._number = number
@@ -172,15 +172,15 @@ def wrap_outputs(outputs: Any, unwrapped: Any, originals: Any, wrap: Callable[..
 
 
 def call_in_transform(operator: Any, function: type[torch.autograd.Function], *operands: Any) -> Any:
-    """Applies an autograd.Function where levels of torch.func are open: the innermost one has its say, then the next.
+    """Applies an autograd.Function where levels of torch.func are open: at the innermost one first, then at the next.
 
     Arguments:
         operator: torch's `custom_function_call`.
         function: the class.
-        operands: what it is applied to.
+        operands: those of `apply`.
 
     Returns:
-        What `apply` gives.
+        The result of `apply`.
     """
     kind, *state = innermost()
     if kind == "Vmap":

@@ -49,7 +49,7 @@ class Stop(Exception):
 
 
 def is_checkpoint_valid() -> bool:
-    """Whether a backward pass is on its way that gives gradients to all leaves."""
+    """True while a backward pass is running that accumulates the gradients of all leaves."""
     raise NotImplementedError("a trace answers this")
 
 
@@ -64,7 +64,7 @@ def go_to_random_position(position: int) -> None:
 
 
 def autocast_now() -> dict[str, Any] | None:
-    """What autocast is set to. None: it is on for another device than the CPU."""
+    """The settings of autocast. None: it is on for another device than the CPU."""
     if torch.is_autocast_enabled("cuda"):
         return None
     return {

@@ -1,7 +1,7 @@
 """Collectives of torch.distributed as a trace runs them: on the functional operators, which are nodes of a graph.
 
-Each function stands in for the one of its name in torch.distributed, and gives what that gives: it writes to the tensors that
-it is given, without a gradient. What has no functional operator, and handles of asynchronous calls, are left to torch's own
+Each function stands in for the one of its name in torch.distributed, and returns the same: it writes to its tensor arguments,
+without a gradient. A collective that has no functional operator, and handles of asynchronous calls, are left to torch's own
 function, which ends the graph.
 """
 

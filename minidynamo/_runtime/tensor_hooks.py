@@ -25,7 +25,7 @@ class _Mark:
 
 
 class Handle(RemovableHandle):
-    """What the program gets in a trace for a hook on a tensor that the trace made: no global counter numbers it."""
+    """The program's handle, in a trace, of a hook on a tensor that the trace made: no global counter numbers it."""
 
     def __init__(self, hooks: dict[int, Any], key: int) -> None:
         self.hooks, self.id, self.mark = hooks, key, _Mark()
@@ -70,10 +70,10 @@ def list_hooks(hooks: dict[int, Any]) -> list[Any]:
 
 
 def set_hooks(leaf: Any, hooks: Iterable[Any]) -> None:
-    """Gives a leaf these hooks and no others."""
+    """Sets these hooks on a leaf, and no others."""
     leaf._backward_hooks = OrderedDict(enumerate(hooks))
 
 
 def set_later_hooks(leaf: Any, hooks: Iterable[Any]) -> None:
-    """Gives a leaf these hooks behind the accumulation of its gradient, and no others."""
+    """Sets these hooks on a leaf behind the accumulation of its gradient, and no others."""
     leaf._post_accumulate_grad_hooks = OrderedDict(enumerate(hooks))

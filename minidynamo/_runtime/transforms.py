@@ -1,4 +1,4 @@
-"""What a trace uses in place of torch's own code where a transform of torch.func meets an operator for control flow."""
+"""Replaces torch's own code in a trace where a transform of torch.func meets an operator for control flow."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,19 +13,19 @@ from minidynamo._runtime.autograd_function import Level, innermost
 
 
 def cond(predicate: Any, if_true: Callable[..., Any], if_false: Callable[..., Any], operands: Sequence[torch.Tensor]) -> Any:
-    """What `torch.cond` does where levels of torch.func are open: the innermost one has its say, then the next.
+    """Runs `torch.cond` where levels of torch.func are open: at the innermost one first, then at the next.
 
     Under vmap both branches are computed, and each row takes what its predicate tells; if the predicate is the same for all rows,
     the operator decides as it does elsewhere.
 
     Arguments:
         predicate: a tensor of one boolean, for each row of the level one.
-        if_true: what computes tensors from the operands.
+        if_true: computes tensors from the operands.
         if_false: the same.
         operands: tensors of any shapes.
 
     Returns:
-        What the branches return.
+        The result of the branches.
     """
     kind, number, grad_mode, batch_size, randomness = innermost()
     if kind != "Vmap":
@@ -36,7 +36,7 @@ def cond(predicate: Any, if_true: Callable[..., Any], if_false: Callable[..., An
     def chosen(predicate: torch.Tensor, *operands: torch.Tensor) -> Any:
         true, spec = tree_flatten(if_true(*operands))
         false, other_spec = tree_flatten(if_false(*operands))
-        if spec != other_spec or len(true) != 1:  # torch's rule gives the first one alone
+        if spec != other_spec or len(true) != 1:  # torch's rule returns the first one alone
             refuse_level()
         return tree_unflatten([torch.where(predicate, one, other) for one, other in zip(true, false)], spec)
 

@@ -27,13 +27,13 @@ def make_wrapper(kind: type, arguments: Sequence[Any], keywords: Mapping[str, An
 def maker(
     kind: type, arguments: Sequence[Any], keywords: Mapping[str, Any], names: Sequence[str], held: Mapping[str, Any]
 ) -> Callable[..., torch.Tensor]:
-    """What a node of a graph calls to make such a tensor of its parts.
+    """The function that a node of a graph calls to make such a tensor of its parts.
 
     Arguments:
         kind: its class.
-        arguments: what `_make_wrapper_subclass` is given after the class.
+        arguments: those of `_make_wrapper_subclass` after the class.
         keywords: the same by keyword.
-        names: of the attributes that the node is given, in their order.
+        names: those of the attributes that are the node's arguments, in their order.
         held: the other attributes.
 
     Returns:

@@ -38,7 +38,7 @@ _CAUSES: dict[Cause, str] = {
 
 @dataclasses.dataclass(frozen=True)
 class Verification:
-    """A call made eagerly, and then captured from the same state. `str()` gives the readable report.
+    """A call made eagerly, and then captured from the same state. `str()` returns the readable report.
 
     Attributes:
         differences: what the captured call did otherwise: results, then objects that the call can reach, then random generators,
@@ -48,8 +48,8 @@ class Verification:
         graph: the first compiled graph that differs from its operators, with the operator and the program's line.
         guards: where the cause is "guards", those of the entries that served the call.
         unseen: paths and types of objects that cannot be compared, nor put back between the two calls: iterators, files.
-        result: what the call returned: captured if there is no difference, else eagerly.
-        error: what the call raised in both ways; None if it returned.
+        result: the call's result: captured if there is no difference, else eagerly.
+        error: the exception that the call raised in both ways; None if it returned.
     """
 
     differences: tuple[Difference, ...]
@@ -62,7 +62,7 @@ class Verification:
 
     @property
     def same(self) -> bool:
-        """Whether the two calls did the same."""
+        """True if the two calls did the same."""
         return not self.differences
 
     def __bool__(self) -> bool:
@@ -143,7 +143,7 @@ class _Checking:
 
 
 def _target_of(fn: Any, backend: str | Callable[..., Any] | None) -> tuple[Any, CaptureConfig]:
-    """What is captured, uncaptured; and how it is."""
+    """The function to capture, uncaptured; and the configuration of the capture."""
     if not callable(fn):
         raise InvalidOptimizeTarget(f"verify needs a function, method or module, got {type(fn).__name__}")
     own = fn._capture_config if isinstance(fn, OptimizedModule) else getattr(fn, "config", None)
@@ -269,7 +269,7 @@ def _eager_random_numbers() -> Iterator[bool]:
 
 
 def _draws(graph_module: torch.fx.GraphModule) -> bool:
-    """Whether an operator of the graph draws random numbers."""
+    """True if an operator of the graph draws random numbers."""
     from torch._C import Tag
 
     for node in graph_module.graph.nodes:

@@ -14,7 +14,7 @@ import torch
 
 
 def is_atom(value: Any) -> bool:
-    """Whether an object is compared by value and never changes, or belongs to Python, torch or another library."""
+    """True if an object is compared by value and never changes, or belongs to Python, torch or another library."""
     if isinstance(value, _PLAIN):
         return True
     if isinstance(value, type):
@@ -77,7 +77,7 @@ _LIBRARY_CONTAINERS = (
 
 @functools.cache
 def is_of_program(module: str | None) -> bool:
-    """Whether a module is neither Python's nor installed: its functions may write to its global variables."""
+    """True if a module is neither Python's nor installed: its functions may write to its global variables."""
     if not module:
         return False
     top = module.split(".")[0]
@@ -87,7 +87,7 @@ def is_of_program(module: str | None) -> bool:
 
 
 def is_program_file(file: str) -> bool:
-    """Whether a file is neither Python's nor an installed package's."""
+    """True if a file is neither Python's nor an installed package's."""
     return not any(file.startswith(folder) for folder in _installed())
 
 

@@ -1,4 +1,4 @@
-"""What differs between two photos: of one call made eagerly, and of the same call captured."""
+"""The differences between two photos: of one call made eagerly, and of the same call captured."""
 
 import dataclasses
 import math
@@ -55,7 +55,7 @@ _OF_A_MODULE = re.compile(r"\._(?:modules|parameters|buffers)\['([^']+)'\]")
 
 
 def differences(expected: Photo, actual: Photo, before: Photo, tolerance: Tolerance) -> Iterator[Difference]:
-    """What differs, in the order of the roots, each object once.
+    """The differences, in the order of the roots, each object once.
 
     Args:
         expected, actual: photos with the same roots' names, of two calls that began with `before`.
@@ -75,7 +75,7 @@ class _Comparison:
         # As above, of the memory of tensors. What was there before the call is itself in both.
         self._memory = {storage: storage for storage in before.storages}
         self._memory_of = dict(self._memory)
-        self._first_in: dict[tuple[bool, int], str] = {}  # whether eagerly, storage -> the first path there
+        self._first_in: dict[tuple[bool, int], str] = {}  # (True if eagerly, storage) -> the first path there
 
     def run(self) -> Iterator[Difference]:
         names = [name for name in self._expected.roots if name in self._actual.roots]
@@ -98,7 +98,7 @@ class _Comparison:
                 waiting += reversed([(path + suffix, first, second) for (suffix, first), (_, second) in pairs])
 
     def _pair(self, path: str, one: Any, other: Any) -> Difference | None:
-        """What speaks against the two being one object in two runs, before anything is said of their contents."""
+        """A difference that rules out that the two are one object in two runs, before their contents are compared."""
         if type(one) is not type(other):
             return Difference(f"type of {path}", type(one).__qualname__, type(other).__qualname__)
         if is_atom(one):

@@ -1,4 +1,4 @@
-"""What objects of each kind hold, and how it is given back to them."""
+"""Records the contents of objects of each kind, and restores them."""
 
 import abc
 import collections
@@ -21,12 +21,12 @@ Part = tuple[str, Any]
 
 
 class Kept(abc.ABC):
-    """What an object of one kind holds. Made when the photo is taken.
+    """The contents of an object of one kind. Made when the photo is taken.
 
     Attributes:
         value: the object.
         parts: the objects that it holds.
-        facts: what is compared as it is, by name.
+        facts: values that are compared as they are, by name.
     """
 
     def __init__(self, value: Any, parts: list[Part], **facts: Any) -> None:
@@ -36,7 +36,7 @@ class Kept(abc.ABC):
 
     @abc.abstractmethod
     def put_back(self) -> None:
-        """Gives the object what it held."""
+        """Restores the contents of the object."""
 
 
 class _Unchanging(Kept):
@@ -330,7 +330,7 @@ class KeptStorage:
 
 
 def kept_of(value: Any, storages: dict[int, KeptStorage]) -> Kept | None:
-    """What an object holds; None if it cannot be read.
+    """The contents of an object; None if they cannot be read.
 
     Args:
         storages: the memory that was copied so far, by the address of torch's storage; that of tensors is added.
@@ -465,7 +465,7 @@ def _has_storage(tensor: torch.Tensor) -> bool:
 
 
 def _inner_tensors(tensor: torch.Tensor) -> list[tuple[str, torch.Tensor]]:
-    """Of a tensor that is made of tensors, these."""
+    """The tensors that a tensor is made of."""
     flatten = getattr(tensor, "__tensor_flatten__", None)
     if flatten is None or type(tensor) in (torch.Tensor, torch.nn.Parameter):
         return []

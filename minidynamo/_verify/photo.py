@@ -19,13 +19,13 @@ from minidynamo._verify.kept import Kept, KeptStorage, KeptTensor, kept_of
 
 
 class Photo:
-    """What all objects held that could be reached from the roots.
+    """The contents of all objects that could be reached from the roots.
 
     Args:
-        roots: the objects to begin with, under the names by which people are told of them.
+        roots: the objects to begin with, under the names that reports use for them.
 
     Attributes:
-        kept: what each object held, by its address.
+        kept: the contents of each object, by its address.
         paths: where each object was found first, by its address.
         storages: the memory of the tensors, by the address of torch's storage.
         opaque: paths of objects whose contents cannot be read, and their types.
@@ -62,10 +62,10 @@ class Photo:
             waiting += [(path + suffix, part) for suffix, part in reversed(kept.parts)]
 
     def put_back(self) -> None:
-        """Gives every object what it held."""
+        """Restores the contents of every object."""
         for kept in self.kept.values():
             kept.put_back()
-            if isinstance(kept, KeptTensor) and kept.is_leaf != kept.value.is_leaf:  # of a view, the history cannot be taken away
+            if isinstance(kept, KeptTensor) and kept.is_leaf != kept.value.is_leaf:  # the history of a view cannot be removed
                 self.opaque[self.paths[id(kept.value)]] = "the history of a view"
         for storage in self.storages.values():
             storage.put_back()

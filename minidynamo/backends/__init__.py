@@ -49,7 +49,7 @@ CompiledFunction = Callable[..., Any]
 
 
 class CompilerFunction(Protocol):
-    """What a backend is: compiles a graph for inputs like the examples. It may take `mode` and `options` as keywords."""
+    """The form of a backend: compiles a graph for inputs like the examples. It may take `mode` and `options` as keywords."""
 
     def __call__(
         self, graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor], /, *args: Any, **kwargs: Any
@@ -129,9 +129,7 @@ def _registry_of_torch() -> Any:
     return registry
 
 
-def resolve(
-    backend: str | Callable[..., Any], mode: str | None = None, options: dict[str, Any] | None = None
-) -> CompilerFunction:
+def resolve(backend: str | Callable[..., Any], mode: str | None = None, options: dict[str, Any] | None = None) -> CompilerFunction:
     """The compiler for a backend that a user named or brought.
 
     Args:
@@ -176,14 +174,14 @@ def resolve(
 
 
 def compiles_by_pieces(backend: str | Callable[..., Any], mode: str | None, options: dict[str, Any] | None) -> bool:
-    """Whether a backend asks for a graph's pieces. With CUDA graphs, and where kernels are tuned, a graph is compiled whole."""
+    """True if a backend takes a graph's pieces. With CUDA graphs, and where kernels are tuned, a graph is compiled whole."""
     compiler = _find(backend) if isinstance(backend, str) else backend
     about_whole_graphs = [name for name in options or {} if name.startswith(("max_autotune", "triton.cudagraph"))]
     return compiler is inductor and mode in (None, "default") and not about_whole_graphs
 
 
 def takes_operators_apart(backend: str | Callable[..., Any]) -> bool:
-    """Whether a backend may make many operators of one, as AOTAutograd does of an LSTM: one for each step in time and gate."""
+    """True if a backend may make many operators of one, as AOTAutograd does of an LSTM: one for each step in time and gate."""
     compiler = _find(backend) if isinstance(backend, str) else backend
     return compiler not in (eager, python, ts)
 
@@ -211,9 +209,7 @@ def _compile(
     except Exception as error:
         if _is_of_signal_handler(error):
             raise
-        if graph_module.meta.get("unknown_numbers") or any(
-            sizes is None or sizes for sizes in graph_module.meta.get("open_sizes", ())
-        ):
+        if graph_module.meta.get("unknown_numbers") or any(sizes is None or sizes for sizes in graph_module.meta.get("open_sizes", ())):
             graph_module.meta["size_conditions"] = None  # the capture is made again for sizes as they are; then this is an error
             return graph_module.forward
         raise BackendCompilerFailed(name, error) from error
@@ -251,7 +247,7 @@ def _trainable_recurrent_layers(graph_module: torch.fx.GraphModule, example_inpu
 
 
 def _is_of_signal_handler(error: BaseException) -> bool:
-    """Whether one of the program's signal handlers raised it: then it is meant for the program."""
+    """True if one of the program's signal handlers raised it: then it is meant for the program."""
     handlers = [signal.getsignal(number) for number in signal.valid_signals()]
     functions = [getattr(handler, "__func__", handler) for handler in handlers if callable(handler)]
     codes = {getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None) for function in functions}
@@ -259,7 +255,7 @@ def _is_of_signal_handler(error: BaseException) -> bool:
 
 
 def _is_boxed(compiled: Callable[..., Any]) -> bool:
-    """Whether it takes its inputs as one list. A wrapper that has the mark of what it wraps (as that of aot_module_simplified) says
+    """True if it takes its inputs as one list. A wrapper that has the mark of what it wraps (as that of aot_module_simplified) says
     nothing about itself by it: it is called as torch.compile calls everything."""
     if not getattr(compiled, "_boxed_call", False):
         return False
@@ -517,7 +513,7 @@ def _with_described_inputs(graph_module: torch.fx.GraphModule, example_inputs: S
     seen: dict[str, int] = {}
     for node, example in zip(described.graph.find_nodes(op="placeholder"), example_inputs, strict=True):
         text = str(node.meta.get("source", node.target))
-        number = seen[text] = seen.get(text, 0) + 1  # what objects as keys lead to reads alike
+        number = seen[text] = seen.get(text, 0) + 1  # values under keys that are objects have one text
         node._dynamo_source = InputSource(text if number == 1 else f"{text} #{number}")
         if is_static(example, text):
             node.meta["tensor_dict"] = {"_dynamo_static_input_type": "unguarded"}

@@ -31,7 +31,7 @@ _LEAVE = (
 
 @dataclasses.dataclass(frozen=True)
 class _State:
-    """What autocast does on a device."""
+    """The settings of autocast on a device."""
 
     device: str
     enabled: bool
@@ -103,7 +103,7 @@ class _States:
         self._cache_enabled = state.cache_enabled
 
     def follow(self, node: Node) -> None:
-        """What a call by itself sets."""
+        """Follows a call that sets a state by itself."""
         if node.target is torch.set_autocast_enabled and len(node.args) == 2:
             device, enabled = node.args
             self._known[str(device)] = bool(enabled), self.of(str(device)).dtype

@@ -14,7 +14,7 @@ _OBJECTS = 1_000_000  # new ones before a collection: at most some hundred megab
 
 _lock = threading.Lock()
 _compilers = 0
-_thresholds = (0, 0, 0)  # of the program, while there are compilers
+_thresholds = (0, 0, 0)  # the program's, while there are compilers
 
 
 @contextlib.contextmanager

@@ -24,7 +24,9 @@ from minidynamo._records import log_records
 _compiles = threading.local()
 _MOST_IN_ONE_RUN = 8  # kernels, where other processors are free
 _KERNEL = re.compile(r'extern "C"\s+void\s+kernel\s*\(')
-_ROW = re.compile(r'\{\{\s*"\{entry_func\}",.*?\}\}', re.DOTALL)  # of the table of methods in Inductor's template, with its braces doubled
+_ROW = re.compile(
+    r'\{\{\s*"\{entry_func\}",.*?\}\}', re.DOTALL
+)  # a row of the table of methods in Inductor's template, with its braces doubled
 _INCLUDE = re.compile(r"^#include .*$", re.MULTILINE)
 
 
@@ -122,7 +124,9 @@ class _Pending:
     """Generated modules whose kernels are to be compiled together, and who waits for them."""
 
     def __init__(self) -> None:
-        self.modules: list[tuple[Callable[[], None], dict[str, Any]]] = []  # what waits for futures among its names
+        self.modules: list[
+            tuple[Callable[[], None], dict[str, Any]]
+        ] = []  # functions that wait for futures among a module's names, and these
         self.compiler: Any = None
         self.listeners: list[Callable[[], None]] = []
 
@@ -214,7 +218,7 @@ def _joined(kernels: list[tuple[tuple[str, ...], str]]) -> str:
 
 
 def _answer_from_disk(fingerprint_of: Callable[[str], str], original: Callable[..., Any], isa: Any, code: str) -> bool:
-    """Whether the compiler and the loader take a program with certain instructions. Only yes is kept: no may be a full disk."""
+    """True if the compiler and the loader take a program with certain instructions. Only yes is kept: no may be a full disk."""
     if not config.artifacts:
         return bool(original(isa, code))
     fingerprint, processor = fingerprint_of(isa.build_arch_flags()), sorted(torch.cpu.get_capabilities().items())

@@ -74,7 +74,7 @@ Ref example_inputs(const Exit& exit) {
 // Calls the backend, one thread at a time: backends change state of the whole process. Null: the frame runs uncaptured,
 // or a Python error is set.
 Ref compile(PyObject* config, PyObject* graph_module, PyObject* inputs, const std::string& name) {
-  // What has waited is the program's error, not the backend's; and a backend may take minutes.
+  // A held-back interruption is the program's error, not the backend's; and a backend may take minutes.
   if (!deliver_interruptions()) return nullptr;
   InterruptionsLetIn all;
   ModeScope nothing_else(kCaptureNothing);
@@ -218,7 +218,7 @@ class CaptureAttempt {
   const unsigned long switches_ = thread_switches();
   const uint32_t methods_ = module_methods();
   std::optional<RetryReason> retry_;
-  Ref original_;                                      // of a resume function, the code whose places it has
+  Ref original_;                                      // for a resume function, the code whose places it has
   std::optional<FunctionModesAside> function_modes_;  // until the guards are made, which see the thread as it was
   FrameBreak why_;                                    // the trace ended before the frame did
   std::unique_ptr<TracedFrame> traced_;
@@ -520,7 +520,7 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   if (!memory.failed()) return entry;
   // A guard or a node that was left out would be missing for good.
   entry.reset();
-  PyObject *type, *value, *traceback;  // of the backend, or what waited for the end of the trace
+  PyObject *type, *value, *traceback;  // the backend's error, or one that waited for the end of the trace
   PyErr_Fetch(&type, &value, &traceback);
   try_to([&] { report_passing(code, config, Break{BreakReason::OutOfMemory, ""}); });
   const bool must_raise = !type && asks_for_fullgraph(config);

@@ -15,7 +15,7 @@ namespace {
 
 thread_local OpenCapture* innermost_capture = nullptr;
 
-// Of the function in the program, whose resume functions count as itself.
+// The id belongs to the program's function, whose resume functions count as itself.
 CaptureId next_id(PyCodeObject* code) {
   static uint32_t functions = 0;
   CodeCache* cache = CodeCache::get(as_code(code_of_program(code).get()));
@@ -35,7 +35,7 @@ double seconds_since_epoch() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// Of an error of ours also what it says: to put another one into words would run the program's code.
+// For an error of ours also its message: to format another one would run the program's code.
 std::string text_of(PyObject* error) {
   PyObject* const of_ours = "minidynamo.exceptions.MinidynamoError"_imported.get();
   if (of_ours && PyObject_TypeCheck(error, as_type(of_ours))) {

@@ -17,7 +17,7 @@ struct CaptureRecord {
     Entry,       // a cache entry was made
     Error,       // a Python error was raised; `error` has its type, and what it says if it is one of ours
   };
-  struct Span {  // of the capture's time, in seconds since it began
+  struct Span {  // a part of the capture's time, in seconds since it began
     Phase phase;
     double begin, end;
   };

@@ -11,33 +11,34 @@
 
 namespace minidynamo {
 
-// What the configuration (`dynamic`) and earlier entries say of a frame that none of them fits.
+// The numbers that are to be dynamic by the configuration (`dynamic`) and by earlier entries, for a frame that none of
+// these fits.
 DynamicSizes numbers_to_open(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame);
 
 // The floats that are to be inputs of the graph (TraceLimits::dynamic_floats).
 std::vector<std::string> open_floats(const DynamicSizes& open);
 
-// What captures had to take as it is, twice, is not left open again.
+// A number that captures had to specialize, twice, is not made dynamic again.
 void close_specialized(CodeCache& cache, ConfigId id, const Tracer& tracer);
 
-// True if something that differs from earlier calls is not open, though captures have found that they needed its value:
-// once, where there are as many entries as there may be, it is opened all the same.
+// True if a number that differs from earlier calls is specialized because captures have needed its value: once, where
+// there are as many entries as there may be, it is made dynamic all the same.
 bool open_at_last(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame);
 
-// What may differ where a capture ends is open in the captures that go on there.
+// An argument that may differ where a capture ends is dynamic in the captures that go on there.
 void open_arguments(ConfigId id, const Exit& exit);
 
-// Tells the backend which sizes of the graph's inputs are open: graph_module.meta["open_sizes"], for each input a tuple
-// of dimensions, or None for an int that is open. False with a Python error set.
+// Tells the backend which sizes of the graph's inputs are dynamic: graph_module.meta["open_sizes"], for each input a
+// tuple of dimensions, or None for a dynamic int. False with a Python error set.
 bool announce_open_sizes(PyObject* graph_module, const Exit& exit, const Symbols& symbols);
 
-// What compiled code relies on, as graph_module.meta["size_conditions"] says it: (relation, left, right), where a
-// number is an int, ("size", input, dimension), ("int", input) or (operator, number, number). nullopt: something there
-// cannot be understood, and the compiled code must not be used with other sizes.
+// The conditions that compiled code relies on, read from graph_module.meta["size_conditions"]: (relation, left, right),
+// where a number is an int, ("size", input, dimension), ("int", input) or (operator, number, number). nullopt: a part
+// of it cannot be understood, and the compiled code must not be used with other sizes.
 std::optional<std::vector<SizeCondition>> size_conditions(PyObject* graph_module, const Exit& exit,
                                                           const Symbols& symbols);
 
-// What the configuration, and what has been met, allow of numbers that only the run of a graph knows.
+// The limits that the configuration, and earlier captures, set for numbers that only the run of a graph knows.
 UnbackedNumberLimits unbacked_number_limits(PyCodeObject* code, ConfigId id, PyObject* config);
 
 }  // namespace minidynamo

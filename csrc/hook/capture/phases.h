@@ -12,7 +12,7 @@ enum class Phase : uint8_t {
   Propagate,    // operators over fake tensors, within Evaluate
   Guards,       // built and checked for the first time
   GraphExport,  // the recorded graph becomes a torch.fx.GraphModule
-  Backend,      // what compiles the graph
+  Backend,      // the compilation of the graph
   Codegen,      // residual bytecode
 };
 inline constexpr std::array<const char*, 6> kPhaseNames = {"evaluate",     "propagate", "guards",

@@ -9,7 +9,7 @@ namespace minidynamo {
 
 class Progress {
  public:
-  // Of a capture that begins now. `config` says how often (progress_interval).
+  // For a capture that begins now. `config` says how often to report (progress_interval).
   Progress(PyCodeObject* code, PyObject* config);
   // Called by traces of the capture, between two instructions.
   void look(const Tracer& tracer);

@@ -11,8 +11,8 @@
 namespace minidynamo {
 namespace {
 
-// What is said is put into words in Python: a signal that arrives meanwhile is not for those who say it, and would be
-// cleared with their errors.
+// Messages are formatted in Python: a signal that arrives meanwhile is not for the formatting code, and would be
+// cleared with its errors.
 
 bool is_logged(PyObject* config, const char* topic) {
   const InterruptionsHeld meanwhile;
@@ -72,7 +72,7 @@ Uncaptured record(PyCodeObject* code, const Break& why, Uncaptured::Kind kind) {
   return made;
 }
 
-// What minidynamo._records.breaks.<function> makes of a record.
+// The text that minidynamo._records.breaks.<function> makes of a record.
 Ref in_words(const char* function, const Uncaptured& record) {
   Ref make = import_object((std::string("minidynamo._records.breaks.") + function).c_str());
   Ref facts = make ? to_dict(record) : Ref();
@@ -87,7 +87,7 @@ void log_record(PyObject* config, const Uncaptured& record) {
   clear_error();
 }
 
-// What the program asked for itself, or was told already.
+// True if the program asked for the break itself, or has been told already.
 bool is_no_news(BreakReason reason) noexcept {
   switch (reason) {
     case BreakReason::DisabledFunction:
@@ -101,7 +101,7 @@ bool is_no_news(BreakReason reason) noexcept {
   }
 }
 
-// True if something may be said that nobody asked for: fullgraph raises, the log has it, and stress tests know.
+// True if an unrequested warning is allowed: fullgraph raises, the log has it, and stress tests know.
 bool may_warn(PyObject* config) {
   return !asks_for_fullgraph(config) && !is_logged(config, "breaks") && !runtime().stress.on;
 }
@@ -223,7 +223,7 @@ Uncaptured report_uncaptured(PyCodeObject* code, PyObject* config, const Break& 
   const auto id = reinterpret_cast<ConfigId>(config);
   const size_t entries = cache->entry_count(id);
   cache->skip({id, row_of(why.reason).code, why.detail, why.line});
-  // Frames that nobody asked for and that never were captured are the log's (`breaks`): under global capture there are
+  // Frames that were not requested and never captured appear in the log only (`breaks`): under global capture there are
   // many.
   if (!entries && thread_mode().target != code) return made;
   if (is_no_news(why.reason) || !may_warn(config) || std::exchange(cache->told.uncaptured, true)) return made;

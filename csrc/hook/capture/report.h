@@ -1,5 +1,5 @@
-// What is told about captures: the record of graph breaks and of frames that ran uncaptured, the errors of fullgraph,
-// the log. Texts are made in Python (minidynamo/_records/breaks.py).
+// Reports captures: the record of graph breaks and of frames that ran uncaptured, the errors of fullgraph, the log.
+// Texts are made in Python (minidynamo/_records/breaks.py).
 #pragma once
 #include "cache/code_cache.h"
 #include "hook/runtime.h"

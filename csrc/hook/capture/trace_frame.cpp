@@ -136,7 +136,7 @@ namespace retry {
 struct FillCaches {
   std::vector<DeferredCall> calls;  // have to be made before
 };
-struct ExampleOfNumber {  // of a number that only the run knows: one that agrees with the trace
+struct ExampleOfNumber {  // for a number that only the run knows: an example that agrees with the trace
   std::pair<size_t, int64_t> example;
 };
 struct ReadNumber {
@@ -245,7 +245,7 @@ class LimitedTrace {
       return TraceOutcome{nullptr, std::move(retry)};
     if (tracer.backward.needs_below_autograd && request_.may_go_below_autograd)
       return TraceOutcome{nullptr, retry::BelowAutograd{specialized_numbers(tracer)}};
-    // Of an optimizer: a step that is cut in two gains nothing by it.
+    // A step of an optimizer gains nothing by constant rates if it is cut in two.
     if (std::ranges::any_of(limits_.dynamic_floats, is_of_groups) && can_cut_before(tracer.why().reason))
       return TraceOutcome{nullptr, retry::ConstantRates{}};
     why_.is_forbidden = breaks_are_errors();
@@ -325,8 +325,8 @@ class TraceAttempts {
   }
 
  private:
-  static constexpr int kMostFillings = 16;   // what is found in one cache may lead to the next
-  static constexpr int kMostExamples = 100;  // of numbers that only the run knows
+  static constexpr int kMostFillings = 16;   // a result found in one cache may lead to the next cache
+  static constexpr int kMostExamples = 100;  // examples of numbers that only the run knows
 
   PyCodeObject* const code_;
   const FrameView& view_;

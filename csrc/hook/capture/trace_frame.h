@@ -9,7 +9,7 @@ struct TracedFrame {
   GuardTree guards;
   std::unique_ptr<Tracer> tracer;
   Exit exit;
-  std::set<std::string> specialized_before_backward;  // of one below autograd: see DynamicSizes
+  std::set<std::string> specialized_before_backward;  // for a trace below autograd: see DynamicSizes
 };
 
 struct TraceRequest {

@@ -20,7 +20,7 @@ class Turns {
   static void begin(Activity& activity) noexcept {
     if (activity.is_free()) {
       activity.depth_ = 0;
-      activity.waiting_.clear();  // of another process
+      activity.waiting_.clear();  // entries of another process
     }
     activity.thread_ = PyThread_get_thread_ident();
     activity.process_ = getpid();

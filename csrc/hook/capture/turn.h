@@ -1,9 +1,10 @@
-// What one thread does at a time while others wait for it: the capture of a code object, the work of a backend.
+// An activity that one thread does at a time while others wait for it: the capture of a code object, the work of a
+// backend.
 //
-// Who waits does not hold the GIL, is woken by signals, and does not wait for ever: a backend may start threads of its
-// own that call captured functions, and wait for them, which nobody can see from here. Then the call runs uncaptured,
-// which is always right. A thread that captures never waits for another capture (what a capture calls runs plainly), so
-// turns are taken in one order: a capture, torch's compile lock, the backend.
+// A waiting thread does not hold the GIL, is woken by signals, and does not wait for ever: a backend may start threads
+// of its own that call captured functions, and wait for them, which cannot be detected here. Then the call runs
+// uncaptured, which is always right. A thread that captures never waits for another capture (a function that a capture
+// calls runs plainly), so turns are taken in one order: a capture, torch's compile lock, the backend.
 //
 // Everything here needs the GIL. A child of a fork has one thread: turns of threads that it does not have are free.
 #pragma once
@@ -29,7 +30,7 @@ class Activity {
   friend class Turns;
   unsigned long thread_ = 0;
   pid_t process_ = 0;
-  int depth_ = 0;  // 0: nobody does it
+  int depth_ = 0;  // 0: no thread does it
   std::vector<PyThread_type_lock> waiting_;
 };
 

@@ -27,13 +27,13 @@ bool is_fx_tracing() noexcept {
   PyObject* names = names_of_fx();
   if (!names) return false;
   if (named_item(names, "_is_fx_tracing_flag") == Py_True) return true;
-  // Of several tracers the first to end takes the flag down.
+  // Where several tracers are active, the first to end clears the flag.
   return is_wrapper(method_of_modules("__call__"_name), names) ||
          is_wrapper(method_of_modules("__getattr__"_name), names);
 }
 
 uint32_t module_methods() noexcept {
-  return method_of_modules("__call__"_name) ? type_version(known_types()->module) : 0;  // a lookup gives it a version
+  return method_of_modules("__call__"_name) ? type_version(known_types()->module) : 0;  // a lookup sets a version
 }
 
 }  // namespace minidynamo

@@ -8,7 +8,8 @@ namespace minidynamo {
 // True if it traces now, on any thread.
 bool is_fx_tracing() noexcept;
 
-// The methods of nn.Module as they are at the moment: the same number twice means that nobody has replaced one between.
+// The methods of nn.Module as they are at the moment: the same number twice means that none has been replaced in
+// between.
 uint32_t module_methods() noexcept;
 
 }  // namespace minidynamo

@@ -73,7 +73,7 @@ bool is_tensor_or_module(PyObject* object) noexcept {
   return is_tensor(object) || PyType_IsSubtype(Py_TYPE(object), known_types()->module);
 }
 
-// Of a module that was imported; null if there is none.
+// A global of a module that was imported; null if there is none.
 PyObject* global_of(const char* module_name, const char* name) noexcept {
   PyObject* module = named_item(PyImport_GetModuleDict(), module_name);
   return module && PyModule_Check(module) ? named_item(PyModule_GetDict(module), name) : nullptr;
@@ -105,12 +105,12 @@ bool is_of_user(const InterpreterFrame& frame) {
   return !file || code_origin(file.get()) == CodeOrigin::User;
 }
 
-// What the whole program's code is to global capture, told once for each code object.
+// The kind of a code object for global capture, determined once for each.
 enum class CodeKind : uint8_t {
   Unknown,
-  Never,  // a library's, or what reads objects rather than computes
+  Never,  // a library's, or code that reads objects rather than computes
   Constructor,
-  TorchModule,  // of torch.nn: the outermost call of one of its modules is captured
+  TorchModule,  // torch.nn's: the outermost call of one of its modules is captured
   User,         // a number of further kinds follow, see reaches_on_its_own
 };
 constexpr uintptr_t kLooks = 16;  // at what a function reaches without being given it, before that is taken for nothing
@@ -125,7 +125,7 @@ void note_kind(PyCodeObject* code, uintptr_t kind) noexcept {
   if (!kind_slot().set(code, reinterpret_cast<void*>(kind))) clear_error();
 }
 
-// What gives an element by its number, and the like: each call would be captured anew.
+// True for a function that returns an element by its number, and the like: each call would be captured anew.
 bool reads_objects(PyCodeObject* code) noexcept {
   static constexpr std::string_view kNames[] = {
       "__new__",     "__post_init__", "__init_subclass__", "__del__",      "__getitem__", "__getitems__", "__len__",
@@ -143,7 +143,7 @@ CodeKind kind_of(const InterpreterFrame& frame) {
   if (!PyUnicode_CompareWithASCIIString(frame.code->co_name, "__init__")) {
     kind = CodeKind::Constructor;
   } else if (origin == CodeOrigin::TorchModules) {
-    // What spreads a module over devices and processes does not belong into a graph.
+    // A module that spreads another over devices and processes does not belong into a graph.
     const bool is_module_code = filename && std::string_view(filename).find("/nn/parallel/") == std::string_view::npos;
     if (is_module_code && !PyUnicode_CompareWithASCIIString(frame.code->co_name, "forward"))
       kind = CodeKind::TorchModule;

@@ -7,12 +7,12 @@ namespace minidynamo {
 
 // User code (not the standard library, torch or minidynamo) that can come to a tensor or an nn.Module in a few steps
 // through containers and attributes, from its arguments. Under config.stress, any Python function. Under global capture
-// (`config` is that of the whole program) also from its closure or the names that it uses, and forward() of whatever
-// module, called from outside all that; but not what makes objects, gives elements by their number, or is an
+// (`config` is that of the whole program) also from its closure or the names that it uses, and forward() of any module,
+// called from outside all that; but not a function that makes objects, returns elements by their number, or is an
 // optimizer's.
 bool should_capture(const InterpreterFrame& frame, PyObject* config);
 
-// True if the frame is a module's constructor under global capture: all that it calls runs as it is, once.
+// True if the frame is a module's constructor under global capture: all that it calls runs uncaptured, once.
 bool makes_module(const InterpreterFrame& frame, PyObject* config);
 
 // Why a call that no entry fits is not to be captured this time, whatever it is that runs: something of the program's

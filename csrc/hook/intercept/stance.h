@@ -1,9 +1,9 @@
-// What the program said to torch.compiler.set_stance, which holds for the whole process: whether captured code is used
-// at all, and what happens where no entry fits.
+// The stance that the program set by torch.compiler.set_stance, which holds for the whole process: whether captured
+// code is used at all, and what happens where no entry fits.
 //
-// torch keeps it in a variable of the module torch._dynamo.eval_frame, which is imported when the program first says
-// something. Nobody tells us: the version of the dict that holds the variable (before that, of sys.modules) says that
-// nothing has changed, which is one comparison on the way of a hit.
+// torch keeps it in a variable of the module torch._dynamo.eval_frame, which is imported when the program first sets a
+// stance. torch has no notification: the version of the dict that holds the variable (before that, of sys.modules) says
+// that nothing has changed, which is one comparison on the way of a hit.
 #pragma once
 #include <string>
 

@@ -40,7 +40,7 @@ bool install_behind_torch(EvalFrame ours, EvalFrame& next) noexcept {
     install_eval_frame(ours);
     set(Py_False);
     set(Py_None);
-    next = nullptr;  // what torch's called so far cannot be asked
+    next = nullptr;  // the function that torch's has called so far is unknown
   } else {
     set(Py_None);
     next = installed_eval_frame() != torchs ? installed_eval_frame() : nullptr;

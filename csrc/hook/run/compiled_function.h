@@ -1,4 +1,4 @@
-// What a backend made, in a native callable that sets the state in which it is to run.
+// Wraps the function that a backend made in a native callable that sets the state in which it is to run.
 #pragma once
 #include <optional>
 

@@ -1,9 +1,9 @@
-// What residual code calls in place of a compiled graph that writes to tensors: puts right how often they count to have
-// been written to.
+// The callable that residual code calls in place of a compiled graph that writes to tensors: it corrects their version
+// counters.
 //
-// A write through `x.data` is none that x counts, and a compiler writes once where a program writes often. Autograd
-// compares these numbers between a forward and its backward pass, and a program may read them. Results are left alone:
-// what the compiler has saved for a backward pass may be one of them.
+// A write through `x.data` does not count as a write to x, and a compiler writes once where a program writes often.
+// Autograd compares these counts between a forward and its backward pass, and a program may read them. Results are left
+// alone: a tensor that the compiler has saved for a backward pass may be one of them.
 #pragma once
 #include "plan/exit.h"
 #include "python/ref.h"

@@ -11,7 +11,7 @@
 namespace minidynamo {
 namespace {
 
-// What was drawn, as the graph is given it.
+// A drawn number, as an input of the graph.
 Ref as_input(const Ref& drawn) {
   if (is_tensor(drawn.get())) return drawn;
   return PyLong_CheckExact(drawn.get()) ? tensor_of_int(drawn.get()) : tensor_of_float(drawn.get());
@@ -35,7 +35,7 @@ PyObject* draw_and_call(PyObject* self, PyObject* const* arguments, Py_ssize_t c
     }();
     if (!number) return nullptr;
     Ref tensor = as_input(number);
-    if (!tensor) return PyErr_NoMemory();  // of what kind the number is was known when the draw was traced
+    if (!tensor) return PyErr_NoMemory();  // the number's kind was known when the draw was traced
     inputs[static_cast<size_t>(position)] = tensor.get();
     drawn.push_back(std::move(tensor));
   }

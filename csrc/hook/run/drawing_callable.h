@@ -1,4 +1,4 @@
-// What residual code calls in place of a compiled graph that is given random numbers: draws them first.
+// The callable that residual code calls in place of a compiled graph that takes random numbers: it draws them first.
 #pragma once
 #include "plan/exit.h"
 #include "python/ref.h"

@@ -185,7 +185,7 @@ FrameAnswer find_entry(PyCodeObject* code, const FrameView& view, PyObject* conf
   if (holds_last_of_finalized(code, view)) return leave_to_its_frame(*cache, config);
   if (find_cached(cache, view, config, found)) return FrameAnswer::Entry;
   const char* mode = capture_blocker();
-  if (PyErr_Occurred()) return FrameAnswer::Raise;  // of a signal handler that ran meanwhile
+  if (PyErr_Occurred()) return FrameAnswer::Raise;  // from a signal handler that ran meanwhile
   if (mode && cache->told.passing == mode) return FrameAnswer::Apart;
   // Fast path for skipped frames: everything below costs more than running a small function.
   const ConfigId id = reinterpret_cast<ConfigId>(config);
@@ -194,7 +194,7 @@ FrameAnswer find_entry(PyCodeObject* code, const FrameView& view, PyObject* conf
     cache->miss(id);
     return FrameAnswer::Plain;
   }
-  const InterruptionsHeld until_the_end;  // what follows runs Python code of ours, and clears its errors
+  const InterruptionsHeld until_the_end;  // the code below runs Python code of ours, and clears its errors
   const Ref its_owner = Ref::borrow(as_object(code));
   if (!mode && (current_stance() != Stance::Default || CachedOnly::is_on()))
     if (const auto answer = answer_of_stance(*cache, view, config, found, memory)) return *answer;

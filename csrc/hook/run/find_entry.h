@@ -7,7 +7,7 @@ namespace minidynamo {
 
 struct FoundEntry {
   std::shared_ptr<CacheEntry> entry;
-  PyObject** slots = nullptr;  // what its guards gathered
+  PyObject** slots = nullptr;  // the values that its guards gathered
   GatheredSlots room;
 };
 // The entry in the cache that fits the frame, if there is one.

@@ -96,7 +96,7 @@ class TargetCall {
     PyObject* call = is_method ? PyMethod_GET_FUNCTION(wrapped) : call_of_class(Py_TYPE(wrapped));
     if (!call || !(is_method || PyFunction_Check(call))) return;
     bound_self_ = Ref::borrow(is_method ? PyMethod_GET_SELF(wrapped) : wrapped);
-    bound_function_ = module_forward(bound_self_.get(), call);  // of nn.Module.__call__, where no hook has to run
+    bound_function_ = module_forward(bound_self_.get(), call);  // for nn.Module.__call__, where no hook has to run
     if (!bound_function_) bound_function_ = Ref::borrow(call);
     if (!PyFunction_Check(bound_function_.get())) return;
     function_ = bound_function_.get();

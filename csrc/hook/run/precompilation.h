@@ -17,7 +17,7 @@ class Precompilation {
   static bool awaits(const PyCodeObject* code) noexcept { return current() && current()->target_ == code; }
   // None, or a null Ref with the error that the call would have raised.
   static Ref answer(const FrameView& view, PyObject* config);
-  // Of a frame that would run as it is.
+  // The answer for a frame that would run uncaptured.
   static Ref decline() noexcept;
 
   // True if a call would run one entry from its beginning to its end.

@@ -1,6 +1,6 @@
-// True if a profiler of torch's may be on, asked at every call that an entry serves.
+// Detects, at every call that an entry serves, that a profiler of torch's may be on.
 //
-// torch keeps a flag in the module torch.autograd.profiler, for the whole process. Nobody tells us of a change: the
+// torch keeps a flag in the module torch.autograd.profiler, for the whole process. It does not notify of a change: the
 // version of the module's dict says that there was none, which is one comparison. Where a torch has no such flag, no
 // regions are recorded.
 #pragma once

@@ -51,7 +51,7 @@ PyObject* deferred_mark() {
   return mark;
 }
 
-// What residual code is called with.
+// The arguments that residual code is called with.
 struct Handed {
   Ref inputs, live;
 };
@@ -130,7 +130,7 @@ void show_where(const CacheEntry& entry, PyObject* traceback) {
   clear_error();
 }
 
-// What `assert` would have raised in place of the graph's check; null: it is no error of a check.
+// The error that `assert` would have raised in place of the graph's check; null: it is no error of a check.
 Ref as_assertion(const CacheEntry& entry, PyObject* error) {
   ModeScope nothing_else(kCaptureNothing);
   Ref own = Ref::steal(PyObject_CallFunctionObjArgs("minidynamo._capture.failed_graph.as_assertion"_imported,
@@ -148,8 +148,8 @@ void replace_error(Ref error) {
   PyErr_Restore(its_type.release(), error.release(), traceback);
 }
 
-// What was supposed of a number that only the run of the graph knows has turned out wrong. Where that comes to happen
-// again, the next capture supposes nothing.
+// A supposition about a number that only the run of the graph knows has turned out wrong. If that happens again, the
+// next capture supposes nothing.
 void note_wrong_supposition(CacheEntry& entry, const std::string& error) {
   constexpr uint32_t kOften = 3;  // a call may run an entry twice
   const bool is_one = error.find(kSupposition) != std::string::npos;
@@ -159,7 +159,7 @@ void note_wrong_supposition(CacheEntry& entry, const std::string& error) {
   cache->remove(&entry);
 }
 
-// What a graph that changes it finds, to be put back before the graph runs once more.
+// The state that a graph finds and changes, to be put back before the graph runs once more.
 class StateBefore {
  public:
   StateBefore(const CacheEntry& entry, PyObject* inputs) {

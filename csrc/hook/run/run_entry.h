@@ -22,8 +22,8 @@ Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, Fr
 // to keep them alive.
 void note_start(const InterpreterFrame& frame) noexcept;
 
-// For the frame hook: if the frame is the last call of residual code that runs on this thread, puts it aside and gives
-// what the residual function is to return. Null Ref without a Python error otherwise.
+// For the frame hook: if the frame is the last call of residual code that runs on this thread, puts it aside and
+// returns the value that the residual function is to return. Null Ref without a Python error otherwise.
 Ref defer_resume(const InterpreterFrame& frame);
 
 }  // namespace minidynamo

@@ -11,9 +11,9 @@ namespace minidynamo {
 // The trial of one wrapper.
 struct ProfitabilityTrial {
   Trial trial;
-  uint64_t doubt = 0;    // of the code object, when it was last looked at
-  uint64_t resets = 0;   // of the registry, then
-  uint64_t entries = 0;  // that the last captured call ran
+  uint64_t doubt = 0;    // the code object's, when it was last looked at
+  uint64_t resets = 0;   // the registry's, then
+  uint64_t entries = 0;  // number that the last captured call ran
   bool is_wanted = false;
 };
 

@@ -8,8 +8,8 @@ namespace minidynamo {
 // function or class.
 bool makes_annotations(PyObject* object, PyObject* name) noexcept;
 
-// What MAKE_FUNCTION does with the function that makes the annotations: it belongs to `function` from now on, and bears
-// its name, in the releases of CPython that give it one.
+// Attaches the function that makes the annotations, as MAKE_FUNCTION does: `function` owns it from now on, and it bears
+// the name of `function` in the releases of CPython that name it.
 void set_annotations_maker(PyFunctionObject* function, Ref maker);
 
 }  // namespace minidynamo

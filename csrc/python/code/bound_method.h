@@ -15,8 +15,8 @@ PyObject* descriptor_behind(PyObject* method) noexcept;
 // The object that a C function is bound to (an instance, a class or a module), borrowed. Null: it is no C function.
 PyObject* bound_self(PyObject* callable) noexcept;
 
-// What a table finds a callable by: a C function's or method's definition, bound or not, since a bound one is made anew
-// at each attribute access; of any other, its address.
+// The key by which a table finds a callable: for a C function or method, bound or not, its definition, since each
+// attribute access makes a new bound one; for any other callable, its address.
 const void* definition_of(PyObject* callable) noexcept;
 
 }  // namespace minidynamo

@@ -4,10 +4,10 @@
 
 namespace minidynamo {
 
-// One kind of data: a slot that every code object has. CPython never gives slots back: make one per process.
+// One kind of data: a slot that every code object has. CPython never frees slots: make one per process.
 class CodeSlot {
  public:
-  // `free` gets what was attached when the code object dies or something else is attached; perhaps null.
+  // `free` receives the attached data when the code object dies or something else is attached; perhaps null.
   explicit constexpr CodeSlot(void (*free)(void*)) noexcept : free_(free) {}
 
   // The data attached to a code object; null if there is none.

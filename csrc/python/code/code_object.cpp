@@ -49,7 +49,7 @@ namespace {
 std::span<const uint8_t> instructions_of(PyCodeObject* code) noexcept {
 #if PY_VERSION_HEX >= 0x030C0000
   // A tool of sys.monitoring or a trace function has put instructions of its own into the code. The code object keeps
-  // what it gives out without them.
+  // the bytes without them, and co_code returns those.
   if (code->_co_monitoring)
     if (const Ref plain = Ref::steal(PyCode_GetCode(code))) return bytes_view(plain.get());
 #endif

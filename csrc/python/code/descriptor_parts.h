@@ -1,4 +1,4 @@
-// What a descriptor of C code is made of: two of one type with the same parts do the same.
+// The parts of a descriptor of C code: two descriptors of one type with the same parts do the same.
 #pragma once
 #include <array>
 #include <span>
@@ -9,8 +9,8 @@ namespace minidynamo {
 
 class DescriptorParts {
  public:
-  // Of a property, classmethod or staticmethod its functions; of a member of a Python class (a slot, __dict__) the
-  // class and the name. None of anything else.
+  // The functions of a property, classmethod or staticmethod; the class and the name of a member of a Python class (a
+  // slot, __dict__). Any other descriptor has no parts.
   static DescriptorParts of(PyObject* descriptor) noexcept;
 
   std::span<PyObject* const> parts() const noexcept { return {parts_.data(), count_}; }  // borrowed

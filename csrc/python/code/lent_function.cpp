@@ -8,13 +8,13 @@
 namespace minidynamo {
 namespace {
 
-// What a function has as globals that nobody lends it any.
+// The globals of a function while no call lends it any.
 PyObject* no_names() {
   static constinit CachedObject names{[](const char*) { return Ref::made(PyDict_New()); }};
   return names;
 }
 
-// Puts an object into a member, and gives what was there.
+// Puts an object into a member, and returns the previous one.
 Ref exchange(PyObject*& member, PyObject* object) noexcept {
   return Ref::steal(std::exchange(member, Ref::borrow(object).release()));
 }
@@ -47,7 +47,7 @@ bool LentFunction::fill_cells() const noexcept {
   return true;
 }
 
-// What was in them dies after all are empty: that may run code which fills them again.
+// The previous contents die after all cells are empty: their finalizers may fill the cells again.
 std::vector<Ref> LentFunction::empty_cells() const noexcept {
   std::vector<Ref> last_holds;
   for (const WeakCell& lent : weak_cells_) {

@@ -28,7 +28,7 @@ int slots_in_use(const _PyInterpreterFrame* frame) noexcept {
 #endif
 }
 
-// Of a frame whose slots are all unbound.
+// Empties the slots of the frame, whose locals are all unbound.
 void empty(_PyInterpreterFrame* frame) noexcept {
 #if PY_VERSION_HEX < 0x030E0000
   frame->stacktop = 0;

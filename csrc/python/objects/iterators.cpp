@@ -24,7 +24,7 @@ struct RangeIterator {
 #if PY_VERSION_HEX < 0x030C0000
   PyObject_HEAD long index, start, step, length;
 #else
-  PyObject_HEAD long start, step, length;  // of what is left
+  PyObject_HEAD long start, step, length;  // the range that is left
   static constexpr long index = 0;
 #endif
 };
@@ -57,7 +57,7 @@ struct DequeIterator {
 };
 
 struct OrderedDictIterator {
-  PyObject_HEAD int kind;  // 1: backwards; 2: gives keys; 4: values
+  PyObject_HEAD int kind;  // 1: backwards; 2: yields keys; 4: values
   PyObject* dict;
 };
 
@@ -163,7 +163,7 @@ SetIteration look_at_set_iterator(PyObject* iterator) noexcept {
 
 bool can_peek(PyObject* iterator) noexcept {
   PyTypeObject* type = Py_TYPE(iterator);
-  if (type == &PyReversed_Type) {  // of whatever sequence
+  if (type == &PyReversed_Type) {  // over any sequence
     PyObject* sequence = reinterpret_cast<SequenceIterator*>(iterator)->sequence;
     return !sequence || PyTuple_CheckExact(sequence);
   }

@@ -10,12 +10,12 @@ bool can_peek(PyObject* iterator) noexcept;
 struct DictWalk {
   Py_ssize_t passed = 0, position = 0;
 };
-// What the iterator gives after `ahead` other items; null Ref without a Python error if it ends before. A walk that is
-// given is gone on with, and left behind that item.
+// The item that the iterator yields after `ahead` other items; null Ref without a Python error if it ends before.
+// Continues the walk that is passed, and leaves it behind that item.
 Ref peek_item(PyObject* iterator, Py_ssize_t ahead, DictWalk* walk = nullptr) noexcept;
 // The places that an iterator over a dict goes through, those of deleted items among them.
 Py_ssize_t places_in_dict(PyObject* dict) noexcept;
-// The method of dict or OrderedDict that gives a view, or the view under an iterator, of the type.
+// The method of dict or OrderedDict that returns a view, or the view under an iterator, of the type.
 Ref view_method(PyTypeObject* type);
 // Where an iterator over a dict stands.
 struct DictIteration {
@@ -54,7 +54,7 @@ struct WalkedIteration {
 WalkedIteration look_at_dict_iterator_backwards(PyObject* iterator) noexcept;
 WalkedIteration look_at_deque_iterator(PyObject* iterator) noexcept;
 
-// What an iterator over an OrderedDict walks over, and by which of its views.
+// The dict and the view of it that an iterator over an OrderedDict walks over.
 struct OrderedDictIteration {
   PyObject* dict = nullptr;  // null if it is exhausted
   PyTypeObject* view = nullptr;

@@ -56,7 +56,8 @@ PyMethodDef give_last_definition = {"give_last",
                                     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry<give_last>)),
                                     METH_VARARGS | METH_KEYWORDS, nullptr};
 
-// lru_cache_again(function, contents, attributes): filled by calls, of a function that gives what was kept.
+// lru_cache_again(function, contents, attributes): an equal cache, filled by calls of a function that returns the kept
+// results.
 PyObject* lru_cache_again(PyObject*, PyObject* arguments) {
   static constinit CachedObject info_class{[](const char*) {
     Ref module = Ref::steal(PyImport_ImportModule("functools"));

@@ -1,5 +1,4 @@
-// What a function behind functools.lru_cache has in its cache, looked at without asking it: that would count as a call,
-// or be one.
+// Reads the cache of a function behind functools.lru_cache without calling the function, which would count as a call.
 #pragma once
 #include "python/ref.h"
 #include "python/version/dict_version.h"
@@ -15,7 +14,7 @@ PyObject* function_behind_lru_cache(PyObject* function) noexcept;
 // The key that a call has in the cache, as functools makes it. Null with a Python error set on failure.
 Ref lru_cache_key(PyObject* function, PyObject* positional, PyObject* keywords);
 
-// What is there under a key of which all parts compare natively (compares_natively); borrowed.
+// The result under a key whose parts all compare natively (compares_natively); borrowed.
 Lookup find_in_lru_cache(PyObject* function, PyObject* key, PyObject*& result) noexcept;
 
 // True if results have to make room when `more` come.

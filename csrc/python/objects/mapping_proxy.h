@@ -1,4 +1,4 @@
-// What a mappingproxy shows, which CPython keeps to itself (Objects/descrobject.c).
+// The mapping that a mappingproxy shows, which CPython has no API for (Objects/descrobject.c).
 #pragma once
 #include "python/ref.h"
 

@@ -19,7 +19,8 @@ void add_pairs(PyObject* dict, NativeContents& contents) {
   }
 }
 
-// What the C class's own iterator gives. The container owns it, except for numbers that CPython owns for good.
+// The items that the C class's own iterator yields. The container owns them, except for numbers that CPython owns for
+// good.
 std::vector<PyObject*> iterated(PyObject* container) {
   std::vector<PyObject*> items;
   Ref iterator = Ref::steal(native_base(Py_TYPE(container))->tp_iter(container));

@@ -38,7 +38,7 @@ bool is_numpy_scalar(PyObject* object) noexcept { return is_numpy_scalar_type(Py
 Ref python_number(PyObject* scalar) {
   if (Py_IS_TYPE(scalar, truth_type())) return nullptr;
   Ref number = Ref::steal(PyObject_CallMethod(scalar, "item", nullptr));
-  // A longdouble gives itself.
+  // item() of a longdouble returns the longdouble itself.
   return number && (PyLong_Check(number.get()) || PyFloat_Check(number.get()) || PyComplex_Check(number.get())) ? number
                                                                                                                 : Ref();
 }

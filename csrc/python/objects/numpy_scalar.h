@@ -7,10 +7,10 @@ namespace minidynamo {
 // True if an object is one of NumPy's own numbers or truth values; no instance of a Python class derived from them.
 bool is_numpy_scalar(PyObject* object) noexcept;
 bool is_numpy_scalar_type(PyTypeObject* type) noexcept;
-// Of a number: the Python number with its value. Null with a Python error set on failure; null without one for a truth
+// The Python number with the scalar's value. Null with a Python error set on failure; null without one for a truth
 // value, which torch takes for something else.
 Ref python_number(PyObject* scalar);
-// The bytes that such a scalar is kept in; null without a Python error if it does not give them.
+// The bytes that such a scalar is kept in; null without a Python error if it has no such bytes to read.
 Ref numpy_bits(PyObject* scalar) noexcept;
 
 }  // namespace minidynamo

@@ -6,7 +6,7 @@
 
 namespace minidynamo {
 
-template <typename Items>  // of Ref
+template <typename Items>  // a range of Ref
 Ref tuple_of(const Items& items) {
   Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
   for (size_t i = 0; i < items.size(); ++i)
@@ -25,7 +25,7 @@ inline Ref list_of_numbers(const std::vector<long>& numbers) {
   return list_of(items);
 }
 
-// Of a list or a tuple.
+// The items of a list or a tuple.
 inline std::vector<Ref> items_of(PyObject* sequence) {
   std::vector<Ref> items;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i)

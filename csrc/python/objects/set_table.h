@@ -5,7 +5,7 @@
 
 namespace minidynamo {
 
-// Gives an empty set or frozenset the elements of another in the same places. False with MemoryError.
+// Puts the elements of another set into an empty set or frozenset, in the same places. False with MemoryError.
 bool copy_set_table(PyObject* empty, PyObject* from) noexcept;
 // True if two sets have the same objects in the same places.
 bool have_same_table(PyObject* a, PyObject* b) noexcept;

@@ -7,8 +7,8 @@ namespace minidynamo {
 // The class last made of those that derive from `base` directly; null if none is alive there.
 Ref newest_subclass(PyTypeObject* base);
 
-// The bases of a class no longer know of it, as if it had died. For classes that nobody will use again: what is changed
-// in a base later does not reach it.
+// Makes the bases of a class forget it, as if it had died. For classes that are no longer in use: a later change of a
+// base does not reach it.
 void forget_subclass(PyTypeObject* type) noexcept;
 
 }  // namespace minidynamo

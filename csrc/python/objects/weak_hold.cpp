@@ -52,7 +52,7 @@ DeathWatch::DeathWatch(std::function<void()> on_death) : on_death_(std::move(on_
 }
 
 DeathWatch::~DeathWatch() {
-  // A callback that is on its way finds nobody.
+  // A callback that is on its way does nothing.
   if (capsule_) PyCapsule_SetContext(capsule_.get(), this);
 }
 
@@ -68,7 +68,7 @@ PyObject* DeathWatch::object_died(PyObject* capsule, PyObject*) {
   Ref hold = Ref::borrow(capsule);
   if (PyCapsule_GetContext(capsule)) Py_RETURN_NONE;
   auto* watch = static_cast<DeathWatch*>(PyCapsule_GetPointer(capsule, kCapsuleName));
-  // What is called may end the watch.
+  // The function that is called may end the watch.
   if (const std::function<void()> tell = std::exchange(watch->on_death_, nullptr)) tell();
   Py_RETURN_NONE;
 }

@@ -13,25 +13,26 @@ namespace minidynamo {
 // constants, containers and classes of C code, which know no weak references or never die.
 bool can_be_held_weakly(PyObject* object) noexcept;
 
-// What stands for an object among others: a weak reference of a type of its own, not to be taken for one of the
-// program's. Null with a Python error set on failure.
+// Makes a stand-in for an object: a weak reference of a type of its own, which is distinct from the program's weak
+// references. Null with a Python error set on failure.
 Ref stand_for(PyObject* object);
 // True if it is such a thing; `object_stood_for` is null if the object is gone.
 bool stands_for_object(PyObject* object) noexcept;
 PyObject* object_stood_for(PyObject* stands_for) noexcept;
 
-// Of a dict that is a module's namespace, the module, which knows weak references; otherwise the dict.
+// The object that can be held weakly in place of a namespace: the module, for a dict that is a module's namespace;
+// otherwise the dict.
 PyObject* owner_of_names(PyObject* globals) noexcept;
 
 // Calls back when one of the watched objects dies: once, and before its memory can be another object's. That may be at
-// any time, also in the middle of anything.
+// any time, also in the middle of other code.
 class DeathWatch {
  public:
   explicit DeathWatch(std::function<void()> on_death);
   ~DeathWatch();
   DeathWatch(const DeathWatch&) = delete;
 
-  // Of an object that can be held weakly. False, without a Python error, if it cannot be watched.
+  // Watches an object that can be held weakly. False, without a Python error, if it cannot be watched.
   bool watch(PyObject* object);
 
  private:

@@ -19,7 +19,7 @@ namespace {
 
 constexpr unsigned long kNoThread = 0;
 
-// Of this thread, while its interruptions are held.
+// The state of this thread while its interruptions are held.
 struct Hold {
   int scopes = 0;
   bool is_main = false;

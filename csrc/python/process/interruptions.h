@@ -1,12 +1,11 @@
-// What reaches a thread from outside, between two instructions of whatever Python code it happens to run: the Python
-// handlers of signals (Ctrl-C among them), exceptions that other threads send (PyThreadState_SetAsyncExc), pending
-// calls.
+// Holds back what reaches a thread from outside, between two instructions of any Python code: the Python handlers of
+// signals (Ctrl-C among them), exceptions that other threads send (PyThreadState_SetAsyncExc), pending calls.
 //
-// They are the program's. In the middle of a trace a handler would be traced itself, and what it raises be taken for
-// the traced program's own, to be caught by its `except`, or be lost when the trace is thrown away; in the middle of
-// our own work it would be an error that nobody expects. So nothing is delivered while one of our scopes holds it: it
-// waits, and comes as soon as CPython looks after the scope has ended, which is in the first instruction of the next
-// Python frame.
+// They are the program's. In the middle of a trace a handler would be traced itself, and an exception that it raises
+// would be taken for the traced program's own, to be caught by its `except`, or be lost when the trace is thrown away;
+// in the middle of our own work it would be an error that our code does not expect. So nothing is delivered while one
+// of our scopes holds it: it waits, and comes as soon as CPython looks after the scope has ended, which is in the first
+// instruction of the next Python frame.
 #pragma once
 
 namespace minidynamo {

@@ -78,11 +78,11 @@ minidynamo_call_on_stack:
 namespace minidynamo {
 namespace {
 
-constexpr size_t kStackSize = 8 * 1024 * 1024;  // of address space; memory is taken as it is used
+constexpr size_t kStackSize = 8 * 1024 * 1024;  // address space; memory is taken as it is used
 
 thread_local uintptr_t stack_end = 0;  // the lowest address of the stack that the thread is on; 0: not looked up yet
 
-// Of the thread's own stack; 1 if it cannot be told.
+// The end of the thread's own stack; 1 if it is unknown.
 uintptr_t find_end() noexcept {
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 1;

@@ -64,7 +64,7 @@ struct Entry<function, Result (*)(Arguments...)> {
 template <auto function>
 inline constexpr auto entry = Entry<function>::call;
 
-// For what nobody waits for: what cannot be done without memory is left undone. False: it was.
+// Does optional work: without memory it is left undone. False: it was.
 template <class Work>
 bool try_to(Work work) noexcept {
   try {

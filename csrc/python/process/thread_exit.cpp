@@ -46,7 +46,7 @@ extern "C" {
 _Unwind_Reason_Code __real___gxx_personality_v0(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
                                                 _Unwind_Exception* exception, _Unwind_Context* context);
 
-// Not hidden: where an executable is linked, GNU's linker gives it to the libraries too.
+// Not hidden: in a linked executable, GNU's linker makes the libraries use it too.
 __attribute__((visibility("default"))) _Unwind_Reason_Code __wrap___gxx_personality_v0(int version,
                                                                                        _Unwind_Action actions,
                                                                                        _Unwind_Exception_Class kind,

@@ -1,12 +1,12 @@
-// True if C code gives a warning, which belongs at the place where the program stands, under the filters that the
+// Detects that C code issues a warning, which belongs at the place where the program stands, under the filters that the
 // program has by then.
 #pragma once
 #include "python/ref.h"
 
 namespace minidynamo {
 
-// While one lives, a warning that this thread gives is an error, whatever the program's filters say: they have one more
-// in front, which is about warnings of this thread alone. Other threads may run in the meantime, and change filters.
+// While a trap lives, a warning that this thread issues is an error, whatever the program's filters say: the trap adds
+// a filter in front, for warnings of this thread alone. Other threads may run in the meantime, and change filters.
 class WarningTrap {
  public:
   WarningTrap() noexcept;

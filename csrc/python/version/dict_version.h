@@ -1,5 +1,5 @@
-// What CPython knows about dicts and instance attributes beneath its public API: version tags, instance dicts that are
-// looked at without being created, and lookups that never run user code.
+// Reads what CPython knows about dicts and instance attributes beneath its public API: version tags, instance dicts
+// without creating them, and lookups that never run user code.
 //
 // All results are borrowed references. No function leaves a Python error set, allocates Python objects, or calls into
 // Python. Callers hold the GIL and keep the object alive.
@@ -61,12 +61,12 @@ inline uint64_t exact_version(PyObject* dict) noexcept {
 }
 
 // CPython's specialized attribute store (STORE_ATTR_WITH_HINT) writes a new value into an instance's dict, lets the old
-// value die, which may run code, and only then gives the dict its new version. Where this is so, an equal version has
-// to be backed by the values that can run code when they die. It does not write to dicts that share their keys.
-// Watchers hear of a change before it.
+// value die, which may run code, and only then sets the dict's new version. Where this is so, an equal version has to
+// be backed by the values that can run code when they die. It does not write to dicts that share their keys. Watchers
+// hear of a change before it.
 inline bool version_may_lag(PyObject* dict) noexcept { return !versions_are_watched() && !shares_keys(dict); }
 
-// The value in the place of a dict that `dict_item` gave as hint, at the same version.
+// The value at the hint that `dict_item` returned for a dict, at the same version.
 PyObject* dict_value_at(PyObject* dict, uint32_t hint) noexcept;
 
 // True if comparing the object with another such object runs C code only (builtin scalars, strings, tuples of them, and

@@ -24,7 +24,7 @@ Watched* watched() noexcept {
   return made;
 }
 
-// Of any watched dict. The change comes after it.
+// Called for any watched dict, before the change.
 int note_event(PyDict_WatchEvent event, PyObject* dict, PyObject*, PyObject*) {
   Watched* all = watched();
   const auto found = all ? all->cells.find(dict) : decltype(all->cells)::iterator();
@@ -38,7 +38,7 @@ int note_event(PyDict_WatchEvent event, PyObject* dict, PyObject*, PyObject*) {
   return 0;
 }
 
-// Of this process; -1: there is none left.
+// The watcher of this process; -1: there is none left.
 int watcher() noexcept {
   constexpr int kNotAsked = -2;
   static constinit int id = kNotAsked;

@@ -7,11 +7,11 @@
 
 namespace minidynamo {
 
-// The number of the dict's state: from now on each change gives it another, before it happens. No number is used twice,
-// for whatever dict. The address may be read for good: one whose dict has ended is given to another.
-// Null: the dict cannot be watched, since other code has taken all watchers that an interpreter has, or without memory.
+// The number of the dict's state: from now on each change sets another, before it happens. No number is used twice, for
+// any dict. The address stays readable for good: that of a dict that has ended is reused for another. Null: the dict
+// cannot be watched, since other code has taken all watchers that an interpreter has, or for lack of memory.
 const uint64_t* watched_version(PyObject* dict) noexcept;
-// A number that is that of no dict.
+// A number that no dict has.
 uint64_t fresh_version() noexcept;
 
 }  // namespace minidynamo

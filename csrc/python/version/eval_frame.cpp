@@ -1,4 +1,4 @@
-// What is the same in every CPython; eval_frame_311.cpp and its like have the rest.
+// The parts that are the same in every CPython; eval_frame_311.cpp and its like have the rest.
 #define Py_BUILD_CORE 1
 #include "python/version/eval_frame.h"
 

@@ -9,13 +9,13 @@ namespace minidynamo {
 
 using EvalFrame = PyObject* (*)(PyThreadState*, _PyInterpreterFrame*, int);
 
-// What the hook needs of a frame; all borrowed from it.
+// The parts of a frame that the hook needs; all borrowed from it.
 struct InterpreterFrame {
   PyObject* function;  // the function object whose code it runs
   PyCodeObject* code;
   FastLocals locals;          // bound parameters, nulls for the rest; cells and free variables are not set up yet
   PyCodeObject* caller_code;  // null at the bottom of the stack
-  bool is_tail_call;          // what it returns is what the caller returns, at once
+  bool is_tail_call;          // the caller returns its result, at once
   bool is_call;  // a function's frame before its first instruction: not a resumed generator, module or class body
 };
 InterpreterFrame inspect_frame(_PyInterpreterFrame* frame) noexcept;
@@ -23,7 +23,7 @@ InterpreterFrame inspect_frame(_PyInterpreterFrame* frame) noexcept;
 // Where a generator is suspended. Without code: it has not begun, is running, or is over.
 struct SuspendedAt {
   PyCodeObject* code = nullptr;  // borrowed
-  int32_t offset = -1;           // of the instruction that gave the last item, in bytes
+  int32_t offset = -1;           // offset of the instruction that yielded the last item, in bytes
 };
 SuspendedAt suspended_at(PyObject* generator) noexcept;
 
@@ -41,7 +41,7 @@ bool stand_at_resume(_PyInterpreterFrame* frame) noexcept;
 // Ends a frame that was given to the hook and has not run, with a result, or with the Python error that is set where it
 // is null. Returns what the hook is to return.
 PyObject* end_frame(PyThreadState* thread, _PyInterpreterFrame* frame, Ref result) noexcept;
-// What CPython does without any hook.
+// Runs the frame as CPython does without any hook.
 PyObject* evaluate_by_default(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept;
 
 }  // namespace minidynamo

@@ -13,7 +13,7 @@ bool is_python_class(PyTypeObject* type) noexcept {
                                           return Ref::steal(PyObject_CallFunction(maker, "s(){}", name));
                                         },
                                         "Example"};
-  // Python code before CPython 3.12. It gives its instances nothing of C's.
+  // Python code before CPython 3.12. Its instances get nothing of C's from it.
   if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) && std::string_view(type->tp_name) == "typing.Generic") return true;
   PyTypeObject* of_statement = nullptr;
   try_to([&] { of_statement = example.type(); });

@@ -1,4 +1,4 @@
-// What CPython knows about classes beneath its public API: version tags and raw attribute lookup.
+// Reads what CPython knows about classes beneath its public API: version tags and raw attribute lookup.
 //
 // Borrowed results; no Python error is left set.
 #pragma once
@@ -10,7 +10,7 @@
 namespace minidynamo {
 
 // A number that no other class and no other state of this class (its own and its bases' attributes, its MRO) ever had
-// or will have; 0 if it has none at the moment, which says nothing. A lookup in the class gives it one.
+// or will have; 0 if it has none at the moment, which says nothing. A lookup in the class assigns one.
 inline uint32_t type_version(PyTypeObject* type) noexcept {
 #if PY_VERSION_HEX < 0x030D0000
   if (!(type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG)) return 0;
@@ -18,7 +18,7 @@ inline uint32_t type_version(PyTypeObject* type) noexcept {
   return type->tp_version_tag;
 }
 
-// What the class or one of its bases has under this name (an interned str), unbound; null if nothing.
+// The attribute of the class or one of its bases under this name (an interned str), unbound; null if there is none.
 PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept;
 // True if the attribute of this name lies in a slot, or in a member of the object's C struct, and not in its __dict__.
 inline bool is_slot_of(PyObject* object, PyObject* name) noexcept {
@@ -42,7 +42,8 @@ inline bool is_mutable_class(PyTypeObject* type) noexcept {
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !(type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
 }
 
-// The nearest base that is not a Python class: it gives instances their layout, and its tp_new and tp_init are C code.
+// The nearest base that is not a Python class: it defines the layout of instances, and its tp_new and tp_init are C
+// code.
 inline PyTypeObject* native_base(PyTypeObject* type) noexcept {
   while (is_python_class(type) && type->tp_base) type = type->tp_base;
   return type;

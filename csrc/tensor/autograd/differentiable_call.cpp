@@ -85,7 +85,7 @@ class CompiledNode : public torch::autograd::Node {
   Plan plan_;
   std::vector<SavedVariable> saved_;
   Tensors unchecked_;
-  std::vector<torch::autograd::VariableInfo> tangents_;  // for gradients that nobody gives
+  std::vector<torch::autograd::VariableInfo> tangents_;  // for gradients that autograd leaves undefined
   size_t inputs_ = 0;
   bool is_released_ = false;
 

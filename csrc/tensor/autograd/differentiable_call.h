@@ -11,7 +11,7 @@ namespace minidynamo {
 
 // A gradient that the backward graph takes.
 struct Tangent {
-  size_t position = 0;  // of the value that it is the gradient of
+  size_t position = 0;  // the position of the value that it is the gradient of
   Ref memory_format;    // a torch.memory_format that it needs, or None:
   std::vector<int64_t> size, stride;
 };

@@ -49,7 +49,7 @@ Ref tuple_of(const Variables& tensors) {
   return tuple;
 }
 
-// What a hook returned in place of some gradients, as torch takes it.
+// The gradients that a hook returned in place of some, as torch takes them.
 Variables gradients_in(const Ref& given, size_t count) {
   const Ref tuple = PyTuple_Check(given.get()) ? given : Ref::made(PyTuple_Pack(1, given.get()));
   TORCH_CHECK(static_cast<size_t>(PyTuple_GET_SIZE(tuple.get())) == count, "a hook gave another number of gradients");
@@ -169,7 +169,7 @@ HistoryEnds ends_of_histories(const std::vector<PyObject*>& tensors) {
   walk(tensors, [&](const NodeHold& node) {
     const auto* end = dynamic_cast<const torch::autograd::AccumulateGrad*>(node.get());
     if (!end || !end->variable.defined()) return;
-    // What stands for the time before the trace has no object (tensor/fake/fake_tensor.cpp).
+    // The stand-in for the time before the trace has no object (tensor/fake/fake_tensor.cpp).
     PyObject* leaf = end->variable.unsafeGetTensorImpl()->pyobj_slot()->load_pyobj();
     if (leaf && is_fake(leaf))
       ends.leaves.push_back(Ref::borrow(leaf));

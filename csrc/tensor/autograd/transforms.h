@@ -30,10 +30,10 @@ bool has_dual_level() noexcept;
 
 bool grad_mode_enabled() noexcept;
 
-// True if two fakes are the same tensor to whoever computes with them: autograd gives what it has saved as another
-// object of the same storage, layout and history.
+// True if two fakes are the same tensor for a computation: autograd returns what it has saved as another object of the
+// same storage, layout and history.
 bool are_same_fake(PyObject* one, PyObject* other) noexcept;
-// True if they are as much as they are to whoever does not ask for a history.
+// True if they are the same tensor but perhaps for their history.
 bool show_same_memory(PyObject* one, PyObject* other) noexcept;
 // True if the history of a fake ends in one of these leaves, or it is a view that was made before its base became one.
 bool comes_from(PyObject* fake, const std::vector<PyObject*>& leaves);

@@ -46,7 +46,7 @@ class SeemingDispatchMode {
   void restore_keys() const { c10::impl::_force_tls_local_dispatch_key_set(before_); }
 };
 
-// Of quantile and nanquantile on a fake.
+// The checks of quantile and nanquantile on a fake.
 class QuantileOfFake {
  public:
   explicit QuantileOfFake(const at::Tensor& self) : checks_{checking, is_fake_tensor(self)} {

@@ -126,7 +126,7 @@ void normalization(Arguments arguments, Tensors tensors, MetadataResult& result)
   for (size_t i : {1, 2}) statistics_like_input(result.tensors[i], arguments.slice(kParameters, 2), *tensors[0]);
 }
 
-// Without rows in the matrix the kernel gives the vector back as it is, whatever the matrix's sizes say.
+// Without rows in the matrix the kernel returns the vector as it is, whatever the matrix's sizes are.
 void matrix_vector_sum(Arguments arguments, Tensors tensors, MetadataResult& result) {
   if (tensors[1]->size(0) != 0) return;
   FakeLayout& layout = result.tensors[0].layout;

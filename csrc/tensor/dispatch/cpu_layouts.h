@@ -12,7 +12,7 @@ namespace minidynamo {
 void correct_layouts(const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
                      c10::ArrayRef<const at::Tensor*> tensors, MetadataResult& result);
 
-// True if the real kernel gives the layouts that correct_layouts() leaves. Otherwise the kernel itself has to be asked.
+// True if the real kernel makes the layouts that correct_layouts() leaves. Otherwise only the kernel itself can tell.
 bool knows_layouts(const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
                    c10::ArrayRef<const at::Tensor*> tensors, const MetadataResult& result);
 

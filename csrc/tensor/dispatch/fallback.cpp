@@ -50,7 +50,7 @@ struct Place {
   static constexpr int64_t kNoList = -1;
   const at::Tensor* tensor;
   size_t argument;
-  int64_t item = kNoList;  // of a list
+  int64_t item = kNoList;  // index in a list
 
   bool is_in_list() const noexcept { return item != kNoList; }
 };
@@ -73,9 +73,9 @@ void deliver(OperatorObserver& observer, const c10::OperatorHandle& op, c10::Arr
   }
 }
 
-// Whoever called the operator may replace its results' tensor objects as long as nobody else owns them (autograd makes
-// views and variables so), so until the report is due they are held weakly. Results that nobody kept leave nothing to
-// report, unless the operator was called for its effect.
+// The caller of the operator may replace its results' tensor objects as long as it is their only owner (autograd makes
+// views and variables so), so until the report is due they are held weakly. Results that died leave nothing to report,
+// unless the operator was called for its effect.
 class PendingReport {
  public:
   void set(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<c10::IValue> results,
@@ -243,7 +243,7 @@ class Call {
     return true;
   }
 
-  // What the results are, if that is known; and what is written to is not known any more otherwise.
+  // Records the results' values if they are known; otherwise the values of written tensors become unknown.
   void learn_values(std::optional<KnownCall> known, c10::ArrayRef<c10::IValue> results) {
     const bool is_wanted =
         known && std::all_of(results.begin(), results.end(), [](const c10::IValue& result) {
@@ -322,7 +322,7 @@ class Call {
     }
   }
 
-  // What a trace does must not reach real tensors, through autograd's view tracking neither.
+  // An operation of a trace must not reach real tensors, not even through autograd's view tracking.
   void refuse_writes_to_reals() {
     for_each_written([this](const at::Tensor& tensor) {
       const auto* view = torch::autograd::impl::get_view_autograd_meta(tensor);
@@ -441,7 +441,7 @@ class Call {
     bool& impure = has_side_effect_ = info_.random || info_.communicates;
     if (info_.may_fail || (info_.divides && are_whole_numbers())) observer_->operator_may_fail();
     if (info_.communicates) observer_->operator_communicates();
-    // Nobody can see a write to a tensor that an operator made for its own use.
+    // A write to a tensor that an operator made for its own use is invisible to the program.
     for_each_written([this, &impure](const at::Tensor& tensor) {
       const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
       if (!impl->pyobj_slot()->load_pyobj() && impl->unsafe_storage().use_count() <= 1) return;

@@ -45,7 +45,7 @@ uint64_t hash_of(c10::ArrayRef<uint64_t> words) {
   return hash;
 }
 
-// What else metadata depends on.
+// The global state that metadata depends on.
 uint64_t global_state() {
   const at::Context& context = at::globalContext();
   return static_cast<uint64_t>(c10::get_default_dtype_as_scalartype()) |

@@ -394,7 +394,7 @@ class ResultReader {
   std::vector<at::Tensor> seen_;
 };
 
-constexpr size_t kMostBytes = 16 << 20;  // of the arguments that a real kernel is tried with
+constexpr size_t kMostBytes = 16 << 20;  // total size of the arguments that a real kernel is tried with
 
 // True if the kernel itself may run on what no program will see.
 bool may_run_kernel(const c10::OperatorHandle& op, const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
@@ -462,8 +462,8 @@ std::optional<MetadataResult> by_running(const c10::OperatorHandle& op, const Op
   return std::nullopt;
 }
 
-// Nobody has compared the layouts that the meta kernel gives with the real ones: the real kernel is asked. Where that
-// cannot be, the trace ends before the call.
+// The layouts that the meta kernel computes have not been compared with the real ones: the real kernel is run. Where
+// that cannot be, the trace ends before the call.
 void measure_layouts(const c10::OperatorHandle& op, const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
                      c10::ArrayRef<const at::Tensor*> tensors, c10::Device device, MetadataResult& result) {
   if (may_run_kernel(op, info, arguments, tensors, device)) {
@@ -496,7 +496,7 @@ c10::SmallVector<const at::Tensor*, 12> by_argument(c10::ArrayRef<c10::IValue> a
   return found;
 }
 
-// Gives the results the layouts of the real kernel's.
+// Sets the results' layouts to those of the real kernel's.
 void specialize_layouts(const c10::OperatorHandle& op, const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
                         c10::ArrayRef<const at::Tensor*> tensors, c10::Device device, MetadataResult& result) {
   correct_layouts(info, arguments, tensors, result);

@@ -1,5 +1,5 @@
-// What an operator does to metadata, computed: its meta kernel runs on data-free shadows ("twins") of its arguments
-// on the meta device, below autograd and with nothing of the trace in force.
+// Computes what an operator does to metadata: its meta kernel runs on data-free shadows ("twins") of its arguments on
+// the meta device, below autograd and with nothing of the trace in force.
 //
 // Slow (microseconds in C++, up to a millisecond for meta kernels written in Python): memo.h remembers the outcome.
 #pragma once

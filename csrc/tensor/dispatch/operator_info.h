@@ -1,4 +1,4 @@
-// What the fallback needs to know of an operator, computed once from its schema, tags and the rule table.
+// The properties of an operator that the fallback needs, computed once from its schema, tags and the rule table.
 //
 // Entries live as long as the operator is registered; a thread looks one up without a lock once it has seen it.
 #pragma once
@@ -15,7 +15,7 @@ struct OperatorInfo {
   size_t argument_count = 0, return_count = 0;
   std::vector<uint16_t> written_arguments;
   int pin_memory_argument = -1;
-  bool builtin = false;         // of a namespace that torch itself defines: its metadata depends on its arguments only
+  bool builtin = false;         // in a namespace that torch itself defines: its metadata depends on its arguments only
   bool composite = false;       // defined by other operators, which arrive one by one
   bool random = false;          // draws random numbers
   bool communicates = false;    // with other processes, which wait for it

@@ -14,7 +14,7 @@ namespace {
 
 thread_local int depth = 0;
 
-// What stands for the message's pattern in the filters: asked by whichever thread warns.
+// Stands for the message's pattern in the filters: called on the thread that warns.
 PyObject* matches_here(PyObject*, PyObject*) { return PyBool_FromLong(depth > 0); }
 
 PyMethodDef matcher_methods[] = {

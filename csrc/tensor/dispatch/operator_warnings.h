@@ -4,8 +4,8 @@
 
 namespace minidynamo {
 
-// While one lives, what torch warns of on this thread is raised (AsErrors) or not said (Ignored). Warnings that torch
-// gives once in a process are given as if for the first time (AsErrors), and none of them counts as given.
+// While one lives, torch's warnings on this thread are raised (AsErrors) or dropped (Ignored). Warnings that torch
+// issues once in a process are issued as if for the first time (AsErrors), and none of them counts as issued.
 //
 // Works by an entry in warnings.filters that matches on this thread only: torch's bindings hand their warnings to
 // Python's module, whatever C++ handler there is.

@@ -12,7 +12,7 @@
 namespace minidynamo {
 namespace {
 
-// What an array shows of its memory, until the end of the scope.
+// A view of an array's memory, until the end of the scope.
 class Shown {
  public:
   Shown(PyObject* array, int what) noexcept : is_valid_(PyObject_GetBuffer(array, &view_, what) == 0) {

@@ -38,17 +38,17 @@ enum class FakeProblem : uint8_t {
   Overlap,           // it writes to memory that another argument shows
 };
 
-// What the trace is told about operators that reach the Fake dispatch key.
+// Receives reports of operators that reach the Fake dispatch key, for the trace.
 class OperatorObserver {
  public:
   virtual ~OperatorObserver() = default;
   // An operator that no recorded Python call stands for (C code called it: docs/architecture.md, rule 3). `target` is
   // the torch._ops.OpOverload, args and kwargs Python objects as one would call it, result what it returned (with None
-  // in place of tensors that nobody kept). Only operators that began while `recording_call()` was false are told, each
-  // before the next one begins (which may be in a recorded call) or by flush_operator_reports(). False with a Python
-  // error set aborts what runs.
+  // in place of tensors that have died). Only operators that began while `recording_call()` was false are reported,
+  // each before the next one begins (which may be in a recorded call) or by flush_operator_reports(). False with a
+  // Python error set aborts what runs.
   virtual bool operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept = 0;
-  // Told just before that: the thread's grad mode when the operator ran.
+  // Called just before that: the thread's grad mode when the operator ran.
   virtual void operator_ran_in_grad_mode(bool) noexcept {}
   // True while a Python call is being executed on fakes that will become one node itself.
   virtual bool recording_call() const noexcept = 0;

@@ -1,4 +1,4 @@
-// What a fake looks like: everything about it but its autograd state and the storage it may share.
+// The layout of a fake: everything about it but its autograd state and the storage it may share.
 #pragma once
 #include <memory>
 

@@ -312,7 +312,7 @@ OpenDimensions marked_dimensions(PyObject* attributes, const char* name) {
   return dimensions;
 }
 
-// Of two numbers or None.
+// The range between two bounds, each a number or None.
 SizeRange range_of(PyObject* lowest, PyObject* highest) {
   SizeRange range{2, INT64_MAX};
   if (lowest && PyLong_Check(lowest)) range.lower = std::max(range.lower, int64_t{PyLong_AsLongLong(lowest)});

@@ -32,7 +32,7 @@ at::Tensor new_fake_view(const FakeLayout& layout, const at::Tensor& base);
 // A fake that shares a storage with something that was no fake when the operator began (set_ to a bare storage).
 at::Tensor new_fake_on(const FakeLayout& layout, c10::Storage storage, c10::Device device);
 
-// Gives an existing fake other metadata (and, if given, another storage), as t_, resize_ and set_ do.
+// Changes the metadata of an existing fake (and, if not null, its storage), as t_, resize_ and set_ do.
 void change_fake(const at::Tensor& fake, const FakeLayout& layout, const c10::Storage* storage);
 
 // Makes torch's dispatcher call this room's kernel for DispatchKey::Fake. Cheap once done.

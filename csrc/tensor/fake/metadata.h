@@ -1,5 +1,5 @@
-// What a compiled graph assumes of a tensor input, and of torch's global state, as small comparable records.
-// Used by guard/ (fast check, message, printed form are made from the same record); needs no LibTorch here.
+// The properties that a compiled graph assumes of a tensor input, and of torch's global state, as small comparable
+// records. Used by guard/ (fast check, message, printed form are made from the same record); needs no LibTorch here.
 #pragma once
 #include <cstdint>
 #include <memory>

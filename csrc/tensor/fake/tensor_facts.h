@@ -1,5 +1,5 @@
-// What a tensor is beyond the metadata that TensorRecord compares: facts that a guard can ask for one by one, and
-// questions about fakes that need LibTorch to answer.
+// Facts about a tensor beyond the metadata that TensorRecord compares, which a guard can compare one by one, and
+// queries about fakes that need LibTorch.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -20,11 +20,11 @@ enum class TensorFact : uint8_t {
   AccumulateHooks,
   Gradient,
   Version,
-  EngineHooks,  // true if code of C++'s runs when autograd gives it a gradient, as DistributedDataParallel's
+  EngineHooks,  // true if C++ code runs when autograd accumulates its gradient, as DistributedDataParallel's
 };
 inline constexpr int kTensorFacts = static_cast<int>(TensorFact::EngineHooks) + 1;
 
-// How it is asked in Python, after the tensor: ".storage_offset()".
+// The Python expression for it, after the tensor: ".storage_offset()".
 const char* tensor_fact_text(TensorFact fact) noexcept;
 // The answer: what Python would get, without asking Python (an active __torch_function__ mode would hear of it). Null
 // without a Python error if the object is no tensor.
@@ -72,8 +72,8 @@ class StorageSharing {
   static constexpr uint32_t kAlone = UINT32_MAX;
   std::vector<bool> written_;
   std::vector<uint32_t> groups_;  // by position: the first position of its group, or kAlone
-  std::vector<Place> places_;     // of those in groups: where they were
-  std::vector<Place> last_;       // what passed last
+  std::vector<Place> places_;     // the places of those in groups
+  std::vector<Place> last_;       // the places that passed last
   std::vector<std::pair<const void*, uint32_t>> scratch_;
 };
 

@@ -15,12 +15,13 @@ namespace {
 
 // On the TensorImpl, since others of the same address may follow it.
 struct HoldsFakes final : c10::BackendMeta {
-  // Of one that the trace makes; copies of the TensorImpl share this. They end where the GIL may have been let go.
+  // For a wrapper that the trace makes; copies of the TensorImpl share this. They end where the GIL may have been
+  // released.
   const c10::TensorImpl* made = nullptr;
   std::optional<c10::SafePyObject> arguments, keywords;
 };
 
-// True if a class answers for sizes, strides, device or layout in Python, which nobody must call who only looks.
+// True if a class computes sizes, strides, device or layout in Python, which a mere inspection must not call.
 struct Policies : c10::TensorImpl {
   static bool any(const c10::TensorImpl* impl) noexcept {
     const auto* open = static_cast<const Policies*>(impl);

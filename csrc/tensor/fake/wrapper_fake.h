@@ -14,7 +14,7 @@ namespace minidynamo {
 // True if an object is such a tensor, of strided layout, and torch knows its sizes and device itself. False too for
 // what torch.func makes around tensors.
 bool is_wrapper(PyObject* object) noexcept;
-// Of those, whether it has been noted to hold fakes.
+// True if such a tensor has been noted to hold fakes.
 bool is_wrapper_of_fakes(PyObject* object) noexcept;
 void note_wrapper_of_fakes(PyObject* wrapper);
 

@@ -22,7 +22,7 @@ constexpr c10::DispatchKeySet kTransforms{c10::DispatchKey::FuncTorchDynamicLaye
                                           c10::DispatchKey::Batched};
 constexpr c10::DispatchKeySet kPythonModes{c10::DispatchKey::Python, c10::DispatchKey::PythonTLSSnapshot,
                                            c10::DispatchKey::PythonDispatcher};
-// Of a thread where nothing is going on; inference mode takes one away.
+// The dispatch keys of a thread without active modes; inference mode removes one.
 constexpr c10::DispatchKeySet kUsual = c10::default_included_set | c10::DispatchKeySet(c10::DispatchKey::Fake);
 
 // torch keeps the number in a module. Where the names of that module are as they were, so is the number.

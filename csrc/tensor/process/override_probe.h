@@ -1,8 +1,8 @@
-// What torch would hand to a __torch_function__, found out without running one.
+// Finds what torch would pass to a __torch_function__, without running one.
 //
-// Which calls of torch's ask modes and classes, and what they hand over (the function, the classes, the arguments as it
-// has parsed them), only torch knows. So a call is made for show, with an object on the thread's stack of modes that
-// writes down what it is asked, and leaves the call by an error. A call that asks nobody has no effect either: its
+// Only torch knows which of its calls consult modes and classes, and what they pass (the function, the classes, the
+// arguments as torch has parsed them). So a call is made for show, with an object on the thread's stack of modes that
+// records what it receives, and leaves the call by an error. A call that consults no mode has no effect either: its
 // first operator is refused.
 #pragma once
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace minidynamo {
 
-// What DisableTorchFunctionSubclass and DisableTorchFunction have left, as the program sees it.
+// The overrides that DisableTorchFunctionSubclass and DisableTorchFunction have left, as the program sees it.
 enum class FunctionOverrides : uint8_t { All, OfModes, None };
 FunctionOverrides function_overrides() noexcept;
 
-// While one lives, on a thread that traces, classes have no say: who looks at a fake must not run the program's code.
-// What the program has set is kept aside.
+// While one lives, on a thread that traces, the __torch_function__ of classes is not called: code that inspects a fake
+// must not run the program's code. The program's setting is kept aside.
 class SubclassesMuted {
  public:
   SubclassesMuted() noexcept;
@@ -60,7 +60,8 @@ class OverrideProbe {
 
   static bool is_open() noexcept;  // on this thread; then no operator runs
 
-  // Of the first who was asked: (function, types, args) or (function, types, args, kwargs). Null: nobody.
+  // The arguments of the first call of a mode or class: (function, types, args) or (function, types, args, kwargs).
+  // Null: there was none.
   const Ref& asked() const noexcept { return asked_; }
 
  private:

@@ -78,7 +78,7 @@ struct Settings {
 
 using AutocastDtypes = std::array<c10::ScalarType, at::autocast::_AUTOCAST_SUPPORTED_DEVICES.size()>;
 
-// Of the devices that autocast knows; asked for only where it acts on one.
+// The dtypes of the devices that autocast knows; needed only where it acts on one.
 AutocastDtypes autocast_dtypes() noexcept {
   AutocastDtypes dtypes;
   for (size_t i = 0; i < dtypes.size(); ++i)

@@ -1,4 +1,4 @@
-// The expression that gives given numbers at given values of the symbols, looked for among simple ones.
+// Searches, among simple ones, the expression that has given values at given values of the symbols.
 #pragma once
 #include <optional>
 #include <vector>
@@ -13,7 +13,8 @@ class ExpressionFit {
   explicit ExpressionFit(std::vector<std::vector<int64_t>> samples) : samples_(std::move(samples)) {}
 
   size_t sample_count() const noexcept { return samples_.size(); }
-  // What the numbers may be made of. Constants, and what cannot be computed everywhere, are of no use and left out.
+  // Adds an expression that the result may be made of. Constants, and what cannot be computed everywhere, are of no use
+  // and left out.
   void add_candidate(Expression e);
   // nullopt: none of a constant, a candidate, a linear function of one (rounded down, or with a bound), a product, sum,
   // difference or quotient of two.

@@ -14,7 +14,7 @@ namespace {
 
 SizeNode* node_of(const c10::SymNode& node) { return dynamic_cast<SizeNode*>(node.get()); }
 
-// Of an operand: a number of the same trace, or a plain one. nullopt: a float.
+// The expression of an operand: a number of the same trace, or a plain one. nullopt: a float.
 std::optional<Expression> operand(const c10::SymNode& node) {
   if (SizeNode* own = node_of(node)) {
     if (own->is_float()) return std::nullopt;
@@ -31,7 +31,7 @@ Expression expect(const c10::SymNode& node) {
   return *expression;
 }
 
-// Of an expression that is to be 0: a symbol less 1.
+// True if an expression that is to be 0 is a symbol less 1.
 bool is_equal_to_one(Expression e) {
   const std::vector<int32_t> symbols = symbols_of(e);
   if (symbols.size() != 1) return false;
@@ -69,7 +69,7 @@ c10::SymNode SizeNode::mul(const c10::SymNode& other) {
   if (is_float() || other->is_float()) return wrap_float(as_double() * other->guard_float("", 0));
   return with(other, [](Expression a, Expression b) { return a * b; });
 }
-// What is no integer is a number of this call alone.
+// A result that is no integer is a number of this call alone.
 c10::SymNode SizeNode::truediv(const c10::SymNode& other) {
   const double divisor = other->is_float() ? other->guard_float("", 0) : static_cast<double>(other->guard_int("", 0));
   return wrap_float(as_double() / divisor);

@@ -1,7 +1,7 @@
-// What a torch.SymInt or torch.SymBool of a trace holds: an expression or a condition, and the trace whose it is.
+// The node of a torch.SymInt or torch.SymBool of a trace: an expression or a condition, and the trace that owns it.
 //
-// Whoever asks for its value has been told a number, so the trace is good for that number alone (TraceSizes::ask). A
-// node that outlives its trace still answers, and nobody minds what it asks.
+// A query of its value returns a plain number, so the trace is good for that number alone (TraceSizes::ask). A node
+// that outlives its trace still answers, and has no effect on the trace.
 #pragma once
 #include <c10/core/SymNodeImpl.h>
 
@@ -24,7 +24,7 @@ class SizeNode final : public c10::SymNodeImpl {
   // The node behind a number of a trace of ours, or null.
   static SizeNode* of(const c10::SymInt& value);
   Expression expression() const noexcept { return expression_; }
-  // Of a bool that is one.
+  // True for a bool whose value is a condition.
   bool has_condition() const noexcept { return kind_ == Kind::Bool; }
   SizeCondition condition() const noexcept { return condition_; }
   const std::shared_ptr<TraceSizes>& trace() const noexcept { return trace_; }
@@ -79,7 +79,7 @@ class SizeNode final : public c10::SymNodeImpl {
   bool guard_bool(const char*, int64_t) override;
   double guard_float(const char*, int64_t) override;
   bool guard_size_oblivious(const char* file, int64_t line) override { return guard_bool(file, line); }
-  // Of unknown numbers the graph checks what is answered.
+  // For unknown numbers the graph checks the answer.
   bool guard_or_false(const char* file, int64_t line) override;
   bool guard_or_true(const char* file, int64_t line) override { return expect_true(file, line); }
   bool expect_true(const char* file, int64_t line) override;  // it is an error if not

@@ -121,10 +121,10 @@ class CallAt {
   }
 };
 
-// What some symbols are tied to while others vary.
+// The expressions that some symbols are tied to while others vary.
 struct Ties {
   std::map<int32_t, Expression> symbols;
-  std::vector<SizeCondition> asks;  // what they come to
+  std::vector<SizeCondition> asks;  // the conditions that the ties amount to
 
   bool has(int32_t symbol) const { return symbols.contains(symbol); }
   void add(int32_t number, Expression to) {
@@ -157,7 +157,7 @@ class Propagation {
   }
 
   std::optional<MetadataResult> run() {
-    // What a rule supposes of unknown numbers their examples have to agree with, or the kernel may refuse them.
+    // The examples of unknown numbers have to agree with what a rule supposes of them, or the kernel may refuse them.
     if (!unknown_.empty()) ruled_ = rule_layout(as_call());
     const std::optional<CallAt> now = CallAt::of(arguments_, tensors_, hints_);
     if (!now) throw CannotFake{FakeProblem::Kind, c10::str(info_.name, " of sizes that cannot be")};
@@ -188,7 +188,7 @@ class Propagation {
   Values hints_;
   std::vector<Expression> numbers_;  // that the arguments are made of
   std::vector<int32_t> symbols_;
-  std::vector<int32_t> unknown_;  // of these
+  std::vector<int32_t> unknown_;  // those of symbols_ that are unknown
   std::optional<SymbolicLayout> ruled_;
   MetadataResult result_;
   std::vector<SizeCondition> conditions_;
@@ -333,7 +333,7 @@ class Propagation {
     for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)}) {
       const std::optional<int32_t> bare = bare_symbol(one);
       if (!bare || ties.has(*bare)) continue;
-      // What it is tied to varies by itself.
+      // The other expression has to vary by itself.
       const std::vector<int32_t> others = symbols_of(other);
       if (std::ranges::any_of(others, [&](int32_t s) { return s == *bare || ties.has(s); })) continue;
       return ties.add(*bare, other);
@@ -517,8 +517,8 @@ class Propagation {
     return evaluate(layout.offset, values) == result.offset;
   }
 
-  // Unknown sizes may be 0 and 1, too. Where an operator refuses these, or gives something else, the graph is to be for
-  // the others alone: `exceptions`. False: that is not the whole difference.
+  // Unknown sizes may be 0 and 1, too. Where an operator refuses these, or computes something else, the graph is to be
+  // for the others alone: `exceptions`. False: that is not the whole difference.
   bool holds_when_small(const std::vector<std::optional<SymbolicLayout>>& layouts, const Ties& ties,
                         std::vector<SizeCondition>& exceptions) const {
     std::vector<Values> failed;
@@ -570,7 +570,7 @@ class Propagation {
         all = all * sizes[i];
       }
     }
-    Expression product = constant(1);  // of numbers in a list: a shape
+    Expression product = constant(1);  // product of the numbers in a list, which is a shape
     for (const c10::IValue& argument : arguments_) {
       if (!argument.isList()) continue;
       for (const c10::IValue& item : argument.toListRef()) {

@@ -1,9 +1,10 @@
-// What an operator makes of symbolic sizes: expressions for the sizes, strides and offsets of its results.
+// Computes what an operator makes of symbolic sizes: expressions for the sizes, strides and offsets of its results.
 //
-// An operator with a rule (symbolic_rules.h) says so itself. Of any other the meta kernel is run at this call's sizes,
-// and at others (probes): a number that is at all of them the same expression of the arguments' numbers is taken for
-// this expression. Where none fits, or the kernel runs only if some sizes are equal, sizes are asked to be so, as few
-// as will do; in the last resort all of the arguments' are what they are. Whatever was asked is part of the result.
+// A rule (symbolic_rules.h) computes them directly. For an operator without one the meta kernel is run at this call's
+// sizes, and at others (probes): a number that is at all of them the same expression of the arguments' numbers is taken
+// for this expression. Where none fits, or the kernel runs only if some sizes are equal, as few sizes as possible are
+// required to be equal; in the last resort all sizes of the arguments are specialized. These conditions are part of the
+// result.
 #pragma once
 #include "tensor/dispatch/memo.h"
 #include "tensor/dispatch/meta_call.h"

@@ -42,7 +42,7 @@ Layout slice(const SymbolicCall& call) {
   const Expression size = layout.sizes[d];
   const Expression start = call.arguments[2].isNone() ? constant(0) : clamped(call, call.number(2), size);
   Expression end = size;
-  // Past the end whatever the size is: what x[n:] gives.
+  // Past the end whatever the size is: the slice x[n:].
   const bool is_open =
       call.arguments[3].isNone() || (call.arguments[3].isInt() && call.arguments[3].toInt() == INT64_MAX);
   if (!is_open) end = clamped(call, call.number(3), size);

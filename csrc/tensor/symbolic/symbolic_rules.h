@@ -22,7 +22,7 @@ struct SymbolicCall {
   Expression number(size_t argument) const;
 };
 
-// Of the operator's one result; nullopt: no rule, or none for such arguments.
+// The layout of the operator's one result; nullopt: no rule, or none for such arguments.
 std::optional<SymbolicLayout> rule_layout(const SymbolicCall& call);
 
 }  // namespace minidynamo

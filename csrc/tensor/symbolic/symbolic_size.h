@@ -59,13 +59,13 @@ class TraceSizesScope {
   std::shared_ptr<TraceSizes> previous_;
 };
 
-// What a user has said of the sizes of a real tensor, by torch._dynamo.mark_dynamic and its like. mark_unbacked(strict=
-// True) is both open and unbacked.
+// The user's marks on the sizes of a real tensor, by torch._dynamo.mark_dynamic and its like.
+// mark_unbacked(strict=True) is both open and unbacked.
 struct SizeMarks {
-  OpenDimensions open = 0;      // left open, or it is an error
-  OpenDimensions may_be = 0;    // left open if nothing stands against it
-  OpenDimensions fixed = 0;     // taken as they are
-  OpenDimensions unbacked = 0;  // left open, and the program may not decide anything by them
+  OpenDimensions open = 0;      // dynamic, or it is an error
+  OpenDimensions may_be = 0;    // dynamic unless something prevents it
+  OpenDimensions fixed = 0;     // specialized
+  OpenDimensions unbacked = 0;  // dynamic, and the program may not branch on them
   struct Bounds {
     int dimension;
     SizeRange range;

@@ -1,4 +1,4 @@
-// What fakes' storages hold, where the trace knows it (known_values.h). Internal to csrc/tensor/.
+// The contents of fakes' storages, where the trace knows them (known_values.h). Internal to csrc/tensor/.
 #pragma once
 #include <optional>
 #include <unordered_map>
@@ -35,11 +35,11 @@ class KnownStorages {
 // One call of an operator for its values.
 class KnownCall {
  public:
-  // `arguments`, with known values in place of fakes, if all tensors among them are known, and what the operator gives
-  // follows from them.
+  // `arguments`, with known values in place of fakes, if all tensors among them are known, and the operator's results
+  // follow from them.
   static std::optional<KnownCall> of(const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments);
 
-  // The operator's results; empty if it raises, or what it writes to is then unknown.
+  // The operator's results; empty if it raises, or if the tensors that it writes to are then unknown.
   std::optional<std::vector<c10::IValue>> run(const c10::OperatorHandle& op, c10::DispatchKeySet keys) &&;
   // Notes that these values were asked for.
   void note_reads(c10::ArrayRef<c10::IValue> arguments) const;
@@ -52,7 +52,7 @@ class KnownCall {
 
 // True if a tensor is small enough.
 bool may_be_known(const at::Tensor& tensor) noexcept;
-// True if an operator gives numbers only.
+// True if an operator returns numbers only.
 bool gives_no_tensor(const c10::OperatorHandle& op);
 
 }  // namespace minidynamo

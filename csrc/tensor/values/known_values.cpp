@@ -11,14 +11,14 @@ namespace minidynamo {
 namespace {
 
 constexpr int64_t kMostElements = 64;
-constexpr size_t kMostBytes = 4096;  // of a storage
+constexpr size_t kMostBytes = 4096;  // size of a storage
 
 bool has_contents(const c10::TensorImpl* impl) noexcept {
   return impl->is_cpu() && impl->layout() == c10::kStrided && impl->has_storage() && !impl->is_conj() &&
          !impl->is_neg() && impl->numel() <= kMostElements && impl->unsafe_storage().nbytes() <= kMostBytes;
 }
 
-// What is in new memory that nobody has written to, is nobody's to know.
+// True if an operator leaves memory uninitialized (`torch.empty`), which has no known value.
 bool leaves_memory_as_it_was(std::string_view name) noexcept { return name.find("empty") != std::string_view::npos; }
 
 }  // namespace
@@ -93,7 +93,7 @@ std::optional<KnownCall> KnownCall::of(const OperatorInfo& info, c10::ArrayRef<c
       }
       call.stack_.emplace_back(std::move(values));
     } else if (argument.isList() && !argument.isIntList() && !argument.isDoubleList() && !argument.isBoolList()) {
-      is_known = false;  // of optional tensors: the index of an operation that is no everyday one on constants
+      is_known = false;  // a list of optional tensors: an index, which is rare on constants
     } else if (argument.isStorage() || argument.isGenerator() || argument.isObject() || argument.isPyObject()) {
       is_known = false;
     } else {

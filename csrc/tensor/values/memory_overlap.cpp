@@ -61,7 +61,7 @@ class Search {
   static int64_t ceiling(int64_t a, int64_t b) { return -floor(-a, b); }
 
   std::vector<Term> terms_;
-  std::vector<Suffix> suffixes_;  // what the terms from an index on reach
+  std::vector<Suffix> suffixes_;  // the range that the terms from an index on reach
   // The strides of most tensors nest, and then each step leaves one or two places to look at.
   int64_t steps_ = 10'000;
 };

@@ -10,7 +10,7 @@ namespace minidynamo {
 
 class RealStorages {
  public:
-  // Of the trace that goes on on this thread.
+  // The storages of this thread's trace.
   static RealStorages& of_thread() noexcept {
     thread_local RealStorages own;
     return own;

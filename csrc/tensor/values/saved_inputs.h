@@ -1,4 +1,4 @@
-// What a compiled graph is about to write to, kept so that it can be put back where the graph raises.
+// Keeps a copy of what a compiled graph is about to write to, so that it can be put back where the graph raises.
 #pragma once
 #include <cstdint>
 #include <memory>

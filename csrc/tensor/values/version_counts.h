@@ -13,7 +13,7 @@ void set_version_count(PyObject* tensor, uint32_t count) noexcept;
 
 // The address of the tensor's version counter; a view shares its base's. Null where version_count() has no value.
 const void* version_counter(PyObject* tensor) noexcept;
-// Gives `tensor` the version counter of `other`.
+// Makes `tensor` share the version counter of `other`.
 void share_version_counter(PyObject* tensor, PyObject* other) noexcept;
 
 }  // namespace minidynamo
