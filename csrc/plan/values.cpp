@@ -214,16 +214,30 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (!tracer_.identities.given_out.empty() && holds_identity(object))
     return refuse("an object's id() leaves the trace");
   if (is_constant(object) && !holds_native_value(object)) return constant(object);
-  if (tracer_.symbols.active() && is_symbolic_int(object)) return size(expression_of(object));
-  if (tracer_.symbols.active() && is_symbolic_bool(object)) return truth(condition_of(object));
-  if (is_fake_array(object)) return fake_array(object);
-  if (is_symbolic_float(object)) {
-    if (const auto drawn = drawn_.find(tensor_of_number(object)); drawn != drawn_.end()) return drawn->second;
-    return call("torch._C.TensorBase.item"_imported, {tensor_of_number(object)});
+  const ProxyKind kind = proxy_kind(object);
+  switch (kind) {
+    case ProxyKind::Int:
+      if (tracer_.symbols.active()) return size(expression_of(object));
+      break;
+    case ProxyKind::Bool:
+      if (tracer_.symbols.active()) return truth(condition_of(object));
+      break;
+    case ProxyKind::Array:
+      return fake_array(object);
+    case ProxyKind::Float: {
+      const auto drawn = drawn_.find(tensor_of_number(object));
+      if (drawn != drawn_.end()) return drawn->second;
+      return call("torch._C.TensorBase.item"_imported, {tensor_of_number(object)});
+    }
+    case ProxyKind::RuntimeNumber:
+    case ProxyKind::RuntimeText:
+      return late(object);
+    case ProxyKind::Tensor:  // below, unless it is opaque
+    case ProxyKind::None:
+      break;
   }
-  if (is_runtime_value(object)) return late(object);
   if (tracer_.world.is_opaque(object)) return refuse("an object that the trace did not make leaves it");
-  if (is_fake(object)) {
+  if (kind == ProxyKind::Tensor) {
     if (has_own_attributes(object) || has_own_gradient(object)) to_fill_.push_back(object);
     if (const auto drawn = drawn_.find(object); drawn != drawn_.end())
       return requires_gradient(object) ? refuse("a random tensor that was told to require a gradient") : drawn->second;

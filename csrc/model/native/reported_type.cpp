@@ -30,12 +30,23 @@ std::nullptr_t abort(Tracer& tracer, PyObject* object, PyObject* name) {
 }  // namespace
 
 PyTypeObject* type_stood_for(PyObject* object) noexcept {
-  if (is_symbolic_int(object)) return &PyLong_Type;
-  if (is_symbolic_bool(object)) return &PyBool_Type;
+  switch (proxy_kind(object)) {
+    case ProxyKind::Int:
+      return &PyLong_Type;
+    case ProxyKind::Bool:
+      return &PyBool_Type;
+    case ProxyKind::Float:
+    case ProxyKind::RuntimeNumber:
+      return &PyFloat_Type;
+    case ProxyKind::RuntimeText:
+      return &PyUnicode_Type;
+    case ProxyKind::Array:
+      return Py_TYPE(twin_of_array(object));
+    case ProxyKind::Tensor:
+    case ProxyKind::None:
+      break;
+  }
   if (is_traced_generator(object)) return &PyGen_Type;
-  if (is_fake_array(object)) return Py_TYPE(twin_of_array(object));
-  if (is_symbolic_float(object) || is_deferred_number(object)) return &PyFloat_Type;
-  if (is_deferred_text(object)) return &PyUnicode_Type;
   if (is_context_token(object)) return &PyContextToken_Type;
   return is_outside_iterator(object) ? type_of_original(object) : nullptr;
 }

@@ -32,6 +32,7 @@
 #include "world/external/types.h"
 #include "world/native/native_code.h"
 #include "world/proxies/fake_array.h"
+#include "world/proxies/proxy.h"
 
 namespace minidynamo {
 namespace {
@@ -204,8 +205,19 @@ bool shows_address(PyTypeObject* type, PyObject* name) {
 
 Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   PyTypeObject* type = Py_TYPE(object);
-  if (is_fake(object)) return load_tensor_attribute(tracer, object, name);
-  if (is_fake_array(object)) return array_attribute(tracer, object, name);
+  switch (proxy_kind(object)) {
+    case ProxyKind::Tensor:
+      return load_tensor_attribute(tracer, object, name);
+    case ProxyKind::Array:
+      return array_attribute(tracer, object, name);
+    case ProxyKind::Int:
+    case ProxyKind::Bool:
+    case ProxyKind::Float:
+    case ProxyKind::RuntimeNumber:
+    case ProxyKind::RuntimeText:
+    case ProxyKind::None:
+      break;
+  }
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object), nullptr;
   if (PyFrame_Check(object) && !tracer.world.source_of(object)) return load_from_frame_object(tracer, object, name);
   if (PyTypeObject* shown = type_stood_for(object)) {

@@ -31,6 +31,7 @@
 #include "world/native/address_text.h"
 #include "world/native/native_code.h"
 #include "world/proxies/fake_array.h"
+#include "world/proxies/proxy.h"
 #include "world/proxies/runtime_value.h"
 #include "world/proxies/symbolic_float.h"
 #include "world/state/identity.h"
@@ -172,29 +173,45 @@ int checked_truth(const Ref& given) {
   return -1;
 }
 
+int tensor_truth(Tracer& tracer, PyObject* tensor) {
+  if (const auto answer = overridden_method(tracer, "__bool__", {Ref::borrow(tensor)})) return checked_truth(*answer);
+  if (const Ref value = known_value(tensor)) {
+    const TensorTraceSuspended suspended;
+    return PyObject_IsTrue(value.get());
+  }
+  if (PyErr_Occurred()) return -1;
+  tracer.abort(BreakReason::DataDependentBranch, "the program branches on the value of a tensor");
+  return -1;
+}
+
+int number_truth(Tracer& tracer, PyObject* number) {
+  if (const auto answer = compare_number(tracer, number, Py_NE, 0)) return *answer;
+  const Ref value = value_of_number(tracer, number);
+  return value ? PyFloat_AS_DOUBLE(value.get()) != 0 : -1;
+}
+
 }  // namespace
 
 int truth(Tracer& tracer, PyObject* object) {
   if (object == Py_True) return 1;
   if (object == Py_False || object == Py_None) return 0;
-  if (is_fake(object)) {
-    if (const auto answer = overridden_method(tracer, "__bool__", {Ref::borrow(object)})) return checked_truth(*answer);
-    if (const Ref value = known_value(object)) {
-      const TensorTraceSuspended suspended;
-      const int is_true = PyObject_IsTrue(value.get());
-      return is_true;
-    }
-    if (PyErr_Occurred()) return -1;
-    tracer.abort(BreakReason::DataDependentBranch, "the program branches on the value of a tensor");
-    return -1;
-  }
-  if (is_fake_array(object)) return truth(tracer, elements_of_array(object));
-  if (is_size(tracer, object)) return size_truth(tracer, object);
-  if (is_unknown_truth(tracer, object)) return tracer.symbols.trace().ask(condition_of(object));
-  if (is_symbolic_float(object)) {
-    if (const auto answer = compare_number(tracer, object, Py_NE, 0)) return *answer;
-    const Ref value = value_of_number(tracer, object);
-    return value ? PyFloat_AS_DOUBLE(value.get()) != 0 : -1;
+  switch (proxy_kind(object)) {
+    case ProxyKind::Tensor:
+      return tensor_truth(tracer, object);
+    case ProxyKind::Array:
+      return truth(tracer, elements_of_array(object));
+    case ProxyKind::Int:
+      if (is_size(tracer, object)) return size_truth(tracer, object);
+      break;
+    case ProxyKind::Bool:
+      if (is_unknown_truth(tracer, object)) return tracer.symbols.trace().ask(condition_of(object));
+      break;
+    case ProxyKind::Float:
+      return number_truth(tracer, object);
+    case ProxyKind::RuntimeNumber:
+    case ProxyKind::RuntimeText:
+    case ProxyKind::None:
+      break;
   }
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object), -1;
   ShadowContainer* shadow = tracer.world.shadow(object);
@@ -229,15 +246,26 @@ Ref unary_operation(Tracer& tracer, Op op, PyObject* given) {
                                                                       : "__invert__"))
     return call(tracer, method.get(), {Ref::borrow(operand)});
   if (tracer.is_over()) return nullptr;
-  if (is_fake(operand))
-    return record_operator(tracer,
-                           op == Op::UNARY_NEGATIVE   ? "neg"
-                           : op == Op::UNARY_POSITIVE ? "pos"
-                                                      : "invert",
-                           {operand});
-  if (is_fake_array(operand)) return array_unary(tracer, op, operand);
-  if (is_symbolic_float(operand) && op == Op::UNARY_NEGATIVE) return number_negative(tracer, operand);
-  if (is_symbolic_float(operand) && op == Op::UNARY_POSITIVE) return Ref::borrow(operand);
+  switch (proxy_kind(operand)) {
+    case ProxyKind::Tensor:
+      return record_operator(tracer,
+                             op == Op::UNARY_NEGATIVE   ? "neg"
+                             : op == Op::UNARY_POSITIVE ? "pos"
+                                                        : "invert",
+                             {operand});
+    case ProxyKind::Array:
+      return array_unary(tracer, op, operand);
+    case ProxyKind::Float:
+      if (op == Op::UNARY_NEGATIVE) return number_negative(tracer, operand);
+      if (op == Op::UNARY_POSITIVE) return Ref::borrow(operand);
+      break;
+    case ProxyKind::Int:
+    case ProxyKind::Bool:
+    case ProxyKind::RuntimeNumber:
+    case ProxyKind::RuntimeText:
+    case ProxyKind::None:
+      break;
+  }
   if (!prepare_for_native(tracer, operand)) return nullptr;
   guard_special_methods(tracer, operand);
   if (tracer.is_over()) return nullptr;
@@ -251,6 +279,51 @@ Ref unary_operation(Tracer& tracer, Op op, PyObject* given) {
   return adopt_result(tracer, Ref::steal(PyNumber_Invert(operand)));
 }
 
+namespace {
+
+Ref with_array(Tracer& tracer, const BinaryOperator& binary, PyObject* left, PyObject* right) {
+  constexpr int kOperators = std::size(kBinaryOperators) / 2;  // then those in place
+  const char* const plain = kBinaryOperators[(&binary - kBinaryOperators) % kOperators].method;
+  return array_binary(tracer, {binary.apply, binary.method, plain, binary.reflected}, left, right);
+}
+
+Ref with_tensor(Tracer& tracer, const BinaryOperator& binary, PyObject* left, PyObject* right) {
+  const Ref left_number = number_beside_tensor(left), right_number = number_beside_tensor(right);
+  if (!left_number || !right_number) return nullptr;
+  left = left_number.get(), right = right_number.get();
+  if (auto result = by_own_method(tracer, binary.function, left, binary.method, right, binary.reflected))
+    return std::move(*result);
+  if (combines_with_tensor(left) && combines_with_tensor(right))
+    return record_operator(tracer, binary.function, {left, right});
+  // The other operand's class may decide; its methods are traced if they are Python.
+  if (Ref method = python_method(tracer, left, binary.method); method && !is_fake(left)) {
+    Ref result = call(tracer, method.get(), {Ref::borrow(left), Ref::borrow(right)});
+    if (!result || !result.is(Py_NotImplemented)) return result;
+  }
+  if (Ref method = python_method(tracer, right, binary.reflected); method && !is_fake(right)) {
+    Ref result = call(tracer, method.get(), {Ref::borrow(right), Ref::borrow(left)});
+    if (!result || !result.is(Py_NotImplemented)) return result;
+  }
+  if (tracer.is_over()) return nullptr;
+  return tracer.abort(BreakReason::UnsupportedOperand, std::string("operator ") + binary.function + " between " +
+                                                           Py_TYPE(left)->tp_name + " and " + Py_TYPE(right)->tp_name);
+}
+
+Ref compare_with_tensor(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
+  const Ref left_number = number_beside_tensor(left), right_number = number_beside_tensor(right);
+  if (!left_number || !right_number) return nullptr;
+  left = left_number.get(), right = right_number.get();
+  if (auto result = by_own_method(tracer, kComparisonFunctions[comparison], left, kComparisonMethods[comparison], right,
+                                  kComparisonMethods[kReflectedComparison[comparison]]))
+    return std::move(*result);
+  if (!combines_with_tensor(left) || !combines_with_tensor(right))
+    return tracer.abort(BreakReason::UnsupportedOperand, std::string("comparison between ") + Py_TYPE(left)->tp_name +
+                                                             " and " + Py_TYPE(right)->tp_name);
+  return record_operator(tracer, kComparisonFunctions[comparison], {left, right});
+}
+
+}  // namespace
+
 Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right) {
   const BinaryOperator& binary = kBinaryOperators[number];
   if (is_number(left) && is_number(right)) return Ref::steal(binary.apply(left, right));
@@ -260,39 +333,22 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
     if (std::optional<Ref> result = size_binary(tracer, number, held_left, held_right)) return *result;
     left = held_left.get(), right = held_right.get();
   }
-  if (is_fake(left) && is_fake_array(right)) return tensor_and_array(tracer, number, left, right);
-  if (is_fake_array(left) || is_fake_array(right)) {
-    constexpr int kOperators = std::size(kBinaryOperators) / 2;  // then those in place
-    const char* const plain = kBinaryOperators[number % kOperators].method;
-    return array_binary(tracer, {binary.apply, binary.method, plain, binary.reflected}, left, right);
-  }
-  if (is_runtime_value(left) || is_runtime_value(right) || formats_runtime_values(left, right))
-    return deferred_binary(tracer, binary.function, left, right);
-  if (is_symbolic_float(left) || is_symbolic_float(right)) {
-    if (is_fake(left) || is_fake(right)) return record_operator(tracer, binary.function, {left, right});
-    return number_binary(tracer, binary.function, left, right);
-  }
-  if (is_fake(left) || is_fake(right)) {
-    const Ref left_number = number_beside_tensor(left), right_number = number_beside_tensor(right);
-    if (!left_number || !right_number) return nullptr;
-    left = left_number.get(), right = right_number.get();
-    if (auto result = by_own_method(tracer, binary.function, left, binary.method, right, binary.reflected))
-      return std::move(*result);
-    if (combines_with_tensor(left) && combines_with_tensor(right))
-      return record_operator(tracer, binary.function, {left, right});
-    // The other operand's class may decide; its methods are traced if they are Python.
-    if (Ref method = python_method(tracer, left, binary.method); method && !is_fake(left)) {
-      Ref result = call(tracer, method.get(), {Ref::borrow(left), Ref::borrow(right)});
-      if (!result || !result.is(Py_NotImplemented)) return result;
-    }
-    if (Ref method = python_method(tracer, right, binary.reflected); method && !is_fake(right)) {
-      Ref result = call(tracer, method.get(), {Ref::borrow(right), Ref::borrow(left)});
-      if (!result || !result.is(Py_NotImplemented)) return result;
-    }
-    if (tracer.is_over()) return nullptr;
-    return tracer.abort(BreakReason::UnsupportedOperand, std::string("operator ") + binary.function + " between " +
-                                                             Py_TYPE(left)->tp_name + " and " +
-                                                             Py_TYPE(right)->tp_name);
+  switch (proxy_kind(left, right)) {
+    case ProxyKind::Array:
+      return is_fake(left) ? tensor_and_array(tracer, number, left, right) : with_array(tracer, binary, left, right);
+    case ProxyKind::RuntimeNumber:
+    case ProxyKind::RuntimeText:
+      return deferred_binary(tracer, binary.function, left, right);
+    case ProxyKind::Float:
+      if (is_fake(left) || is_fake(right)) return record_operator(tracer, binary.function, {left, right});
+      return number_binary(tracer, binary.function, left, right);
+    case ProxyKind::Tensor:
+      return with_tensor(tracer, binary, left, right);
+    case ProxyKind::Int:
+    case ProxyKind::Bool:
+    case ProxyKind::None:
+      if (formats_runtime_values(left, right)) return deferred_binary(tracer, binary.function, left, right);
+      break;
   }
   if (binary.apply == PyNumber_InPlaceAdd && PyList_CheckExact(left))
     if (const std::optional<bool> done = extend_by(tracer, left, right)) return *done ? Ref::borrow(left) : Ref();
@@ -327,28 +383,24 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
     if (std::optional<Ref> result = size_compare(tracer, comparison, held_left, held_right)) return *result;
     left = held_left.get(), right = held_right.get();
   }
-  if (is_fake(left) && is_fake_array(right) && is_traced_scalar(right) &&
-      is_dtype_of_tensor_kept(left, elements_of_array(right)))
-    return record_operator(tracer, kComparisonFunctions[comparison], {left, elements_of_array(right)});
-  if (is_fake_array(left) || is_fake_array(right)) return array_compare(tracer, comparison, left, right);
-  if (is_runtime_value(left) || is_runtime_value(right))
-    return tracer.abort(BreakReason::DataDependentBranch, "a number that the trace does not know is compared");
-  if (is_symbolic_float(left) || is_symbolic_float(right)) {
-    if (is_fake(left) || is_fake(right))
-      return record_operator(tracer, kComparisonFunctions[comparison], {left, right});
-    return number_compare(tracer, comparison, left, right);
-  }
-  if (is_fake(left) || is_fake(right)) {
-    const Ref left_number = number_beside_tensor(left), right_number = number_beside_tensor(right);
-    if (!left_number || !right_number) return nullptr;
-    left = left_number.get(), right = right_number.get();
-    if (auto result = by_own_method(tracer, kComparisonFunctions[comparison], left, kComparisonMethods[comparison],
-                                    right, kComparisonMethods[kReflectedComparison[comparison]]))
-      return std::move(*result);
-    if (!combines_with_tensor(left) || !combines_with_tensor(right))
-      return tracer.abort(BreakReason::UnsupportedOperand, std::string("comparison between ") + Py_TYPE(left)->tp_name +
-                                                               " and " + Py_TYPE(right)->tp_name);
-    return record_operator(tracer, kComparisonFunctions[comparison], {left, right});
+  switch (proxy_kind(left, right)) {
+    case ProxyKind::Array:
+      if (is_fake(left) && is_traced_scalar(right) && is_dtype_of_tensor_kept(left, elements_of_array(right)))
+        return record_operator(tracer, kComparisonFunctions[comparison], {left, elements_of_array(right)});
+      return array_compare(tracer, comparison, left, right);
+    case ProxyKind::RuntimeNumber:
+    case ProxyKind::RuntimeText:
+      return tracer.abort(BreakReason::DataDependentBranch, "a number that the trace does not know is compared");
+    case ProxyKind::Float:
+      if (is_fake(left) || is_fake(right))
+        return record_operator(tracer, kComparisonFunctions[comparison], {left, right});
+      return number_compare(tracer, comparison, left, right);
+    case ProxyKind::Tensor:
+      return compare_with_tensor(tracer, comparison, left, right);
+    case ProxyKind::Int:
+    case ProxyKind::Bool:
+    case ProxyKind::None:
+      break;
   }
   if (!prepare_for_native(tracer, left, SetOrder::Ignored) || !prepare_for_native(tracer, right, SetOrder::Ignored))
     return nullptr;

@@ -10,18 +10,31 @@
 #include "world/external/known_types.h"
 #include "world/external/types.h"
 #include "world/native/native_objects.h"
+#include "world/proxies/proxy.h"
 #include "world/proxies/runtime_value.h"
 #include "world/proxies/symbolic_float.h"
 
 namespace minidynamo {
 bool use_opaque(Tracer& tracer, PyObject* object) {
   Source* source = tracer.world.source_of(object);
-  if (is_symbolic_float(object)) return refuse_number(tracer, object, "native code") != nullptr;
-  if (is_runtime_value(object))
-    return tracer.abort(BreakReason::ScalarRead, "native code uses a number that the trace does not know") != nullptr;
-  if (!source)  // an array
-    return tracer.abort(BreakReason::NumpyCall, std::string("native code uses a ") + Py_TYPE(object)->tp_name +
-                                                    " whose values the trace does not know") != nullptr;
+  switch (proxy_kind(object)) {
+    case ProxyKind::Float:
+      return refuse_number(tracer, object, "native code") != nullptr;
+    case ProxyKind::RuntimeNumber:
+    case ProxyKind::RuntimeText:
+      return tracer.abort(BreakReason::ScalarRead, "native code uses a number that the trace does not know") != nullptr;
+    case ProxyKind::Array:
+      return tracer.abort(BreakReason::NumpyCall, std::string("native code uses a ") + Py_TYPE(object)->tp_name +
+                                                      " whose values the trace does not know") != nullptr;
+    case ProxyKind::Tensor:
+    case ProxyKind::Int:
+    case ProxyKind::Bool:
+    case ProxyKind::None:
+      break;  // from before the call
+  }
+  if (!source)
+    return tracer.abort(BreakReason::OpaqueObject, std::string("a ") + Py_TYPE(object)->tp_name +
+                                                       " whose value the trace does not know is used") != nullptr;
   const BreakReason reason = is_tensor(object) ? BreakReason::UnsupportedTensor : BreakReason::OpaqueObject;
   return tracer.abort(reason, std::string("a ") + Py_TYPE(object)->tp_name + " from before the call is used (" +
                                   source->to_text() + ")") != nullptr;

@@ -4,6 +4,7 @@
 #include "python/native_scope.h"
 #include "python/process/out_of_memory.h"
 #include "world/external/known_types.h"
+#include "world/proxies/proxy.h"
 #include "world/state/upward.h"
 
 namespace minidynamo {
@@ -47,17 +48,13 @@ PySequenceMethods make_sequence_methods() {
 }
 PySequenceMethods sequence_methods = make_sequence_methods();
 
-PyTypeObject make_array_type() {
-  PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
-  type.tp_name = "numpy.ndarray";
-  type.tp_basicsize = sizeof(ArrayObject);
-  type.tp_dealloc = array_dealloc;
-  type.tp_as_sequence = &sequence_methods;
-  type.tp_hash = PyObject_HashNotImplemented;
-  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
-  return type;
+ProxyType make_array_type() {
+  ProxyType made = make_proxy_type(ProxyKind::Array, "numpy.ndarray", sizeof(ArrayObject), array_dealloc);
+  made.type.tp_as_sequence = &sequence_methods;
+  made.type.tp_hash = PyObject_HashNotImplemented;
+  return made;
 }
-PyTypeObject array_type = make_array_type();
+ProxyType array_type = make_array_type();
 
 // array_of_tensor(tensor, is_scalar)
 PyObject* array_of_tensor(PyObject*, PyObject* arguments) {
@@ -75,12 +72,12 @@ PyObject* array_of_tensor(PyObject*, PyObject* arguments) {
 
 }  // namespace
 
-bool is_fake_array(PyObject* object) noexcept { return Py_IS_TYPE(object, &array_type); }
+bool is_fake_array(PyObject* object) noexcept { return Py_IS_TYPE(object, &array_type.type); }
 bool any_fake_arrays() noexcept { return arrays_alive > 0; }
 
 Ref make_fake_array(Tracer& tracer, PyObject* elements, Ref twin) {
-  make_ready(array_type);
-  Ref object = Ref::made(as_object(PyObject_New(ArrayObject, &array_type)));
+  make_ready(array_type.type);
+  Ref object = Ref::made(as_object(PyObject_New(ArrayObject, &array_type.type)));
   ++arrays_alive;
   as_array(object.get())->elements = Ref::borrow(elements).release();
   as_array(object.get())->twin = twin.release();

@@ -18,20 +18,20 @@ LateObject* as_late(PyObject* object) noexcept { return reinterpret_cast<LateObj
 
 void deferred_dealloc(PyObject* self) { PyObject_Free(self); }
 
-PyTypeObject number_type = type_of_unknown("float", sizeof(LateObject), deferred_dealloc);
-PyTypeObject text_type = type_of_unknown("str", sizeof(LateObject), deferred_dealloc);
+ProxyType number_type = type_of_unknown(ProxyKind::RuntimeNumber, "float", sizeof(LateObject), deferred_dealloc);
+ProxyType text_type = type_of_unknown(ProxyKind::RuntimeText, "str", sizeof(LateObject), deferred_dealloc);
 
 }  // namespace
 
-bool is_deferred_number(PyObject* object) noexcept { return Py_IS_TYPE(object, &number_type); }
-bool is_deferred_text(PyObject* object) noexcept { return Py_IS_TYPE(object, &text_type); }
+bool is_deferred_number(PyObject* object) noexcept { return Py_IS_TYPE(object, &number_type.type); }
+bool is_deferred_text(PyObject* object) noexcept { return Py_IS_TYPE(object, &text_type.type); }
 bool is_runtime_value(PyObject* object) noexcept { return is_deferred_number(object) || is_deferred_text(object); }
 size_t place_of_runtime_value(PyObject* object) noexcept { return as_late(object)->place; }
 
 Ref emit_runtime_value(Tracer& tracer, DeferredCall call, LateKind kind) {
   if (!tracer.may_assume() || tracer.symbols.bodies || tracer.transforms.inside())
     return tracer.abort(BreakReason::UnknownFunction, "the time is asked for in the middle of what the graph computes");
-  PyTypeObject& type = kind == LateKind::Number ? number_type : text_type;
+  PyTypeObject& type = (kind == LateKind::Number ? number_type : text_type).type;
   make_ready(type);
   Ref object = Ref::made(as_object(PyObject_New(LateObject, &type)));
   as_late(object.get())->place = tracer.effects.end();

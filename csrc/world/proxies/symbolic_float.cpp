@@ -53,30 +53,26 @@ PyNumberMethods number_methods = make_number_methods();
 
 }  // namespace
 
-PyTypeObject type_of_unknown(const char* name, Py_ssize_t size, destructor dealloc) {
-  PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
-  type.tp_name = name;
-  type.tp_basicsize = size;
-  type.tp_dealloc = dealloc;
-  type.tp_as_number = &number_methods;
-  type.tp_repr = entry<ask_unary>;
-  type.tp_str = entry<ask_unary>;
-  type.tp_hash = entry<ask_hash>;
-  type.tp_richcompare = entry<ask_compare>;
-  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
-  return type;
+ProxyType type_of_unknown(ProxyKind kind, const char* name, Py_ssize_t size, destructor dealloc) noexcept {
+  ProxyType made = make_proxy_type(kind, name, size, dealloc);
+  made.type.tp_as_number = &number_methods;
+  made.type.tp_repr = entry<ask_unary>;
+  made.type.tp_str = entry<ask_unary>;
+  made.type.tp_hash = entry<ask_hash>;
+  made.type.tp_richcompare = entry<ask_compare>;
+  return made;
 }
 namespace {
-PyTypeObject number_type = type_of_unknown("float", sizeof(NumberObject), number_dealloc);
+ProxyType float_type = type_of_unknown(ProxyKind::Float, "float", sizeof(NumberObject), number_dealloc);
 }  // namespace
 
-bool is_symbolic_float(PyObject* object) noexcept { return Py_IS_TYPE(object, &number_type); }
+bool is_symbolic_float(PyObject* object) noexcept { return Py_IS_TYPE(object, &float_type.type); }
 bool any_symbolic_floats() noexcept { return numbers_alive > 0; }
 
 Ref make_symbolic_float(Tracer& tracer, Ref tensor, NumberFacts facts) {
-  make_ready(number_type);
+  make_ready(float_type.type);
   auto own_facts = std::make_unique<NumberFacts>(std::move(facts));
-  Ref object = Ref::made(as_object(PyObject_New(NumberObject, &number_type)));
+  Ref object = Ref::made(as_object(PyObject_New(NumberObject, &float_type.type)));
   ++numbers_alive;
   as_number(object.get())->tensor = tensor.release();
   as_number(object.get())->facts = own_facts.release();

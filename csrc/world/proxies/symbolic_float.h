@@ -9,6 +9,7 @@
 #pragma once
 #include <vector>
 
+#include "world/proxies/proxy.h"
 #include "world/state/tracer.h"
 
 namespace minidynamo {
@@ -46,6 +47,6 @@ std::nullptr_t refuse_number(Tracer& tracer, PyObject* number, const std::string
 
 // A type of objects that stand for values which the trace does not know, named as the type of these: C code that asks
 // for one ends the trace.
-PyTypeObject type_of_unknown(const char* name, Py_ssize_t size, destructor dealloc);
+ProxyType type_of_unknown(ProxyKind kind, const char* name, Py_ssize_t size, destructor dealloc) noexcept;
 
 }  // namespace minidynamo
