@@ -27,12 +27,12 @@ def main() -> None:
 
 
 def _compiled(content: bytes) -> "tuple[bool, str]":
-    from minidynamo import backends
     from minidynamo._background import parcel
+    from minidynamo.backends._inductor import compile_with_inductor
 
     try:
         with parcel.unpacked(content) as (graph_module, example_inputs, options):
-            backends.compile_with_inductor(graph_module, example_inputs, options, with_backward=True)
+            compile_with_inductor(graph_module, example_inputs, options, with_backward=True)
     except Exception as error:
         return not isinstance(error, parcel.CannotBeSent), f"{type(error).__name__}: {error}"
     return False, ""

@@ -12,9 +12,10 @@ from typing import Any
 
 import torch
 
-from minidynamo import _C, backends, config
+from minidynamo import _C, config
 from minidynamo._capture import graph_source, guard_filter, torch_reset
 from minidynamo._records import captures, log_records, structured_trace
+from minidynamo.backends._resolve import compiles_by_pieces, resolve, takes_operators_apart
 from minidynamo.backends._undisturbed import undisturbed
 from minidynamo.exceptions import BackendCompilerFailed
 
@@ -77,9 +78,9 @@ class CaptureConfig:
         self.guard_filter_fn = guard_filter_fn
         self._recompile_limit = recompile_limit
         self.backend_name = backend if isinstance(backend, str) else _name_of(backend)
-        self._compiler = backends.resolve(backend, mode=mode, options=options)
-        self._takes_operators_apart = backends.takes_operators_apart(backend)
-        self._compiles_by_pieces = looks_for_regions or backends.compiles_by_pieces(backend, mode, options)
+        self._compiler = resolve(backend, mode=mode, options=options)
+        self._takes_operators_apart = takes_operators_apart(backend)
+        self._compiles_by_pieces = looks_for_regions or compiles_by_pieces(backend, mode, options)
 
     @property
     def recompile_limit(self) -> int:

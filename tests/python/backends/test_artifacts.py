@@ -15,10 +15,11 @@ import pytest
 import torch
 
 import minidynamo
-from minidynamo import _artifacts, backends, config
+from minidynamo import _artifacts, config
 from minidynamo._artifacts import folder
 from minidynamo._artifacts.generated_module import NotKept
 from minidynamo._artifacts.key import key
+from minidynamo.backends._aot_eager import aot_eager
 
 
 @pytest.fixture(autouse=True)
@@ -715,4 +716,4 @@ def test_switched_off() -> None:
 def test_a_backend_of_its_own_is_not_asked_for_artifacts() -> None:
     x, w = made(plain)
     with counted():
-        minidynamo.compile(product, backend=backends.aot_eager)(x, w)
+        minidynamo.compile(product, backend=aot_eager)(x, w)

@@ -12,8 +12,8 @@ import torch
 import torch.nn.functional as F
 
 import minidynamo
-from minidynamo import backends
-from minidynamo.backends import list_backends, register_backend, resolve
+from minidynamo.backends import _registry, list_backends, register_backend, resolve
+from minidynamo.backends._inductor import inductor
 from minidynamo.exceptions import BackendCompilerFailed, InvalidBackend, MinidynamoError
 
 FAST = ["eager", "python", "ts", "aot_eager"]
@@ -49,10 +49,10 @@ def mlp_inputs():
 
 @pytest.fixture(autouse=True)
 def registry():
-    saved = dict(backends._registered)
+    saved = dict(_registry._registered)
     yield
-    backends._registered.clear()
-    backends._registered.update(saved)
+    _registry._registered.clear()
+    _registry._registered.update(saved)
 
 
 @pytest.mark.parametrize("backend", ALL)
@@ -338,7 +338,7 @@ def test_installed_packages_announce_backends(group, monkeypatch):
 
     points = {
         group: [
-            EntryPoint("announced", "minidynamo.backends:eager", group),
+            EntryPoint("announced", "minidynamo.backends._eager:eager", group),
             EntryPoint("broken", "minidynamo.no_such_module:nothing", group),
         ]
     }
@@ -563,7 +563,7 @@ def test_inductor_leaves_the_recursion_limit_as_it_is():
 
     def counting(graph_module, example_inputs):
         graphs.append(graph_module)
-        return backends.inductor(graph_module, example_inputs)
+        return inductor(graph_module, example_inputs)
 
     def f(x):
         return (x * 2).sum() if sys.getrecursionlimit() < 2000 else x.sum()

@@ -1,0 +1,60 @@
+"""The backend `aot_eager`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from minidynamo._capture.tracing_context import tracing_context
+from minidynamo.backends._collector import few_collections
+from minidynamo.backends._described import innermost, with_described_inputs
+from minidynamo.backends._merged_calls import separate_merged_calls
+from minidynamo.backends._registry import CompiledFunction, register_backend
+
+
+@register_backend
+def aot_eager(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> CompiledFunction:
+    """Traces forward and backward ahead of time (AOTAutograd) and runs both with eager kernels."""
+    import torch._dynamo  # AOTAutograd refers to it without importing it
+    from torch._functorch._aot_autograd.utils import make_boxed_func
+    from torch._functorch.aot_autograd import aot_module_simplified
+    from torch._functorch.partitioners import min_cut_rematerialization_partition
+
+    def run_as_it_is(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
+        separate_merged_calls(gm)
+        return make_boxed_func(gm.forward)
+
+    graph_module = with_described_inputs(graph_module, example_inputs)
+    with few_collections(), tracing_context(example_inputs, graph_module) as context:
+        compiled = aot_module_simplified(
+            graph_module,
+            context.fakes(),
+            fw_compiler=run_as_it_is,
+            bw_compiler=run_as_it_is,
+            inference_compiler=run_as_it_is,
+            partition_fn=min_cut_rematerialization_partition,
+            keep_inference_input_mutations=True,
+        )
+    return _with_views_of_grad_mode(innermost(compiled, graph_module))
+
+
+def _with_views_of_grad_mode(compiled: CompiledFunction) -> CompiledFunction:
+    """AOTAutograd runs a graph that needs no gradient without autograd, which marks views so that they cannot be written to later on.
+    Where autograd is on, results are the views that they would be eagerly."""
+
+    def call(*inputs: Any) -> Any:
+        results = compiled(*inputs)
+        if not torch.is_grad_enabled():
+            return results
+        return [_view_of_grad_mode(x) if isinstance(x, torch.Tensor) and x._is_view() else x for x in results]
+
+    return call
+
+
+def _view_of_grad_mode(view: torch.Tensor) -> torch.Tensor:
+    base = view._base
+    if view.grad_fn is not None or base is None or base.requires_grad or base.dtype != view.dtype or type(view) is not torch.Tensor:
+        return view
+    if view.is_inference() or view.is_conj() != base.is_conj() or view.is_neg() != base.is_neg():
+        return view
+    return base.as_strided(view.size(), view.stride(), view.storage_offset())
