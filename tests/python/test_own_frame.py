@@ -5,7 +5,7 @@ directly, under another name, through a parameter, a cell, `getattr`, `functools
 tried with and without a graph break before, which would leave it with a resume function.
 """
 
-# What is spelt out here is what is tested.
+# The code is under test as it is spelled out here.
 
 import builtins
 import functools

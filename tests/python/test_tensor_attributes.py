@@ -129,7 +129,7 @@ def changes(name):
 
 
 def differences(names, pairs):
-    """What a captured function says otherwise than an eager one, for each name and each (first, second) of two variants."""
+    """The differences of a captured function from an eager one, for each name and each (first, second) of two variants."""
     found = []
     for name in names:
         for first, second in pairs:

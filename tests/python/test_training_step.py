@@ -876,7 +876,7 @@ def test_modes_are_as_they_were_where_the_compiled_step_raises() -> None:
 
 
 def test_a_gradient_for_what_needs_none() -> None:
-    """Of a tensor from outside that autograd knows nothing of: an error as eager's, after which all goes on."""
+    """The gradient of a tensor from outside without a history: an error as eager's, after which all goes on."""
     w = torch.ones(3, requires_grad=True)
 
     def f(x: torch.Tensor) -> Any:
