@@ -78,7 +78,7 @@ VARIANTS = {
     "marked": marked,
 }  # fmt: skip
 
-# Beside the number of references that somebody holds, these do nothing that two runs could have in common.
+# Beside the number of references that are held, these do nothing that two runs could have in common.
 NOT_COMPARED = {
     "_use_count": "counts the owners of the tensor",
     "_fix_weakref": "repairs the object itself",

@@ -815,7 +815,7 @@ ONE_GRAPH = {
 }
 
 
-# AOTAutograd differentiates what it is given, whether or not anybody asks for it, and raises at once.
+# AOTAutograd differentiates all its inputs, even if the gradients are not used, and raises at once.
 RAISES_WHERE_IT_IS_COMPILED = {"a_write_to_what_was_saved"}
 
 
