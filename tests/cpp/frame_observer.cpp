@@ -37,7 +37,8 @@ PyCodeObject* code_of(const _PyInterpreterFrame* frame) {
   return reinterpret_cast<PyCodeObject*>(PyStackRef_AsPyObjectBorrow(frame->f_executable));
 }
 #endif
-constexpr int32_t kSuspendedBehind = 2;  // bytes from the instruction that gave the last item to where the frame stands
+constexpr int32_t kSuspendedBehind =
+    2;  // bytes from the instruction that yielded the last item to where the frame stands
 #endif
 
 bool is_watched(PyCodeObject* code) { return PyUnicode_CompareWithASCIIString(code->co_filename, observer->file) == 0; }

@@ -19,7 +19,7 @@ struct ObservedFrame {
 };
 
 // Makes compiled code, and all code in it, fit to be observed: CPython 3.12 does not say where the value stack ends
-// while a trace function is told of an instruction, but does for a line. There each instruction gets a line of its own.
+// while a trace function runs for an instruction, but does for a line. There each instruction gets a line of its own.
 void make_observable(PyObject* compiled);
 
 // Runs callable(*arguments), and `before` before each instruction of frames whose code comes from `file`: with the

@@ -1,7 +1,7 @@
 // The graph room alone: recording, arguments, dead code, text, and the exported module run against eager torch.
 //
 // Calls are made by a small recorder: an operation runs on real tensors, its result is faked, and the call is recorded
-// with the fakes. The exported module, given the same inputs, must give what the real tensors say.
+// with the fakes. The exported module, given the same inputs, must return what the real tensors say.
 #if __has_include(<catch2/catch_test_macros.hpp>)
 #include <catch2/catch_test_macros.hpp>
 #else

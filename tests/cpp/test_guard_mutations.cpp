@@ -325,7 +325,7 @@ class Explorer {
 
 struct Statistics {
   long checks = 0, passed = 0, failed = 0, guards = 0;
-  long steady_passed = 0, steady_failed = 0;  // of these, the checks that records of earlier walks decided
+  long steady_passed = 0, steady_failed = 0;  // those checks that records of earlier walks decided
 };
 
 void play(unsigned seed, int mutations, Statistics& statistics) {

@@ -304,8 +304,8 @@ TEST_CASE("layouts of small functions", "[stack_layout]") {
   CHECK(layout_of("def f(a, b, c):\n    return a < b < c\n", Op::COMPARE_OP) == Layout{Value, Value, Value});
 }
 
-// CPython's handler of handlers covers PUSH_EXC_INFO too, which never raises: what lies below it there is no exception
-// yet that somebody handled before.
+// CPython's handler of handlers covers PUSH_EXC_INFO too, which never raises: below it there lies no exception yet that
+// was handled before.
 TEST_CASE("a handler of handlers finds what was handled before", "[stack_layout]") {
   using enum SlotKind;
   CHECK(layout_of("def f(x):\n    try:\n        x()\n    except E:\n        g()\n", Op::RERAISE, 1) ==

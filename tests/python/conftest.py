@@ -1,4 +1,4 @@
-"""What all tests share: an empty cache before and after each, and the world as it was."""
+"""Fixtures of all tests: an empty cache before and after each, and the world as it was."""
 
 import atexit
 import gc
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-# What Inductor compiles is kept for this run alone, here and in the processes that tests start.
+# Inductor's compiled code is kept for this run alone, here and in the processes that tests start.
 os.environ["MINIDYNAMO_ARTIFACT_FOLDER"] = tempfile.mkdtemp(prefix="minidynamo-artifacts-")
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "oracles"))
@@ -30,7 +30,7 @@ atexit.register(shutil.rmtree, os.environ["MINIDYNAMO_ARTIFACT_FOLDER"], ignore_
 torch.set_num_threads(1)
 # Every check of guards is made twice, here and in the processes that tests start: the fast way and the plain slow one.
 minidynamo.config.mirror = True
-# What is timed would depend on the machine; tests/python/backends/test_where_capture_pays.py switches it on.
+# Timing would depend on the machine; tests/python/backends/test_where_capture_pays.py switches it on.
 minidynamo.config.stop_where_slower = False
 os.environ["MINIDYNAMO_MIRROR"] = "1"
 # A shell's background jobs ignore Ctrl-C, and so would the processes that tests start.

@@ -64,7 +64,7 @@ Ref prepare_namespace(Tracer& tracer, PyObject* metaclass, PyObject* name, PyObj
   return made;
 }
 
-// The body gave its __class__ cell, which type.__new__ has filled if it got it.
+// The body returned its __class__ cell, which type.__new__ has filled if it got it.
 bool check_class_cell(PyObject* cell, PyObject* made, PyObject* name) {
   if (!PyType_Check(made) || !PyCell_Check(cell) || PyCell_GET(cell) == made) return true;
   if (PyObject* other = PyCell_GET(cell))

@@ -31,7 +31,7 @@ Ref reset(Tracer& tracer, PyObject* variable, PyObject* token) {
   return Ref::none();
 }
 
-// The call of set() that gave the token whose method is called; null ends the trace.
+// The call of set() that returned the token whose method is called; null ends the trace.
 const ContextSet* set_of_token(Tracer& tracer, const Arguments& arguments) {
   PyObject* token = arguments.values.empty() ? nullptr : arguments.values[0].get();
   const std::vector<const ContextSet*> sets =

@@ -215,7 +215,7 @@ bool are_hashable(const Arguments& arguments) {
   return true;
 }
 
-// True if the nodes from `first` on would give the same before the frame as where they stand.
+// True if the nodes from `first` on would compute the same before the frame as where they stand.
 bool only_computes(const Tracer& tracer, size_t first) {
   const std::vector<Node>& nodes = tracer.graph.nodes();
   if (first == nodes.size()) return true;

@@ -86,7 +86,7 @@ Ref cannot_pickle(PyTypeObject* type) {
 }
 
 // The attributes, or None; with slots that have values, a pair of these and of what the slots hold.
-// is_all: what this does not give is given by nothing else.
+// is_all: nothing else returns what this does not return.
 Ref state_of(Tracer& tracer, PyObject* object, bool is_all) {
   PyTypeObject* type = Py_TYPE(object);
   if (is_all && type->tp_itemsize) return cannot_pickle(type);

@@ -112,7 +112,8 @@ bool ends_in_native_code(Tracer& tracer, const Ref& stream) {
 
 enum class Stream : uint8_t { Unknown, Native, OwnNative, Python };
 
-// How an object is written to: not known where it has a `write` of its own in place of its class's.
+// The kind of a stream that an object is written to: not known where it has a `write` of its own in place of its
+// class's.
 Stream kind_of_stream(Tracer& tracer, PyObject* stream) {
   PyTypeObject* type = Py_TYPE(stream);
   const bool is_outside = tracer.world.source_of(stream) != nullptr;

@@ -178,7 +178,7 @@ Ref generator_draw(Tracer& tracer, PyObject* method, const Arguments& arguments)
   return tracer.abort(BreakReason::RandomNumber, "a random number is drawn");
 }
 
-// random.Random.gauss and the like, which give floats whatever they draw: one input of the graph in place of all that
+// random.Random.gauss and the like, which return floats whatever they draw: one input of the graph in place of all that
 // they compute.
 Ref generator_draw_float(Tracer& tracer, PyObject* method, const Arguments& arguments) {
   if (may_defer(tracer, arguments) && gives(&PyFloat_Type, method, arguments)) {

@@ -246,8 +246,8 @@ bool is_skipped_file(PyObject* filename) {
   return false;
 }
 
-// torch.compile and torch.compiler.disable give wrappers with marks, which functools.wraps copies to wrappers of the
-// user's around them: whose they are, an id says.
+// torch.compile and torch.compiler.disable make wrappers with marks, which functools.wraps copies to wrappers of the
+// user's around them: an id says whose they are.
 enum class TorchWrapper : uint8_t { None, Compiles, Disables };
 
 TorchWrapper torch_wrapper(PyObject* function) {

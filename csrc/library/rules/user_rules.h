@@ -19,8 +19,8 @@ enum class UserRule : uint8_t {
   Substitute,      // another function is traced in its place
 };
 
-// Functions are told apart by identity. A rule goes with its function, where that can be weakly referenced; otherwise
-// it keeps it alive.
+// Functions are distinguished by identity. A rule goes with its function, where that can be weakly referenced;
+// otherwise it keeps it alive.
 void add_user_rule(PyObject* callable, UserRule rule, Ref substitute = nullptr);
 // False if there was none.
 bool remove_user_rule(PyObject* callable) noexcept;

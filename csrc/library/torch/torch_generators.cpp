@@ -1,6 +1,6 @@
 // torch.Generator. What is drawn from one depends on numbers alone (sizes, bounds, a dtype), so it is drawn before the
 // graph runs, and is an input of it (world/proxies/drawn_number.h): no graph has a generator in it. Draws from torch's
-// own generator, which the graph makes itself, do not see the difference: that one is told apart.
+// own generator, which the graph makes itself, are not affected: that generator is recognized.
 //
 // A generator that the trace made is its own, and draws for real: so its state is known at each place. Residual code
 // makes another one in that state for each draw.
@@ -66,7 +66,7 @@ PyObject* draw_tensor_callable() { return native_function<METH_FASTCALL, draw_te
 PyObject* draw_from_state_callable() { return native_function<METH_FASTCALL, draw_from_state>("draw_from_state"); }
 PyObject* seed_callable() { return native_function<METH_FASTCALL, seed>("seed"); }
 
-// The argument as residual code has it too; sizes that may differ are settled. Null: it is no constant.
+// The argument as residual code has it too; dynamic sizes are specialized. Null: it is no constant.
 Ref as_constant(Tracer& tracer, PyObject* value) {
   if (tracer.symbols.active() && is_symbolic_int(value)) return tracer.symbols.specialized(value);
   if (PyTuple_CheckExact(value) || PyList_CheckExact(value) || Py_IS_TYPE(value, known_types()->size)) {

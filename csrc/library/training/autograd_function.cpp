@@ -301,7 +301,7 @@ class Application {
       const std::vector<Ref> saved = told_tensors("to_save");
       if (!std::ranges::all_of(saved, [](const Ref& one) { return one.is(Py_None) || is_fake(one.get()); }))
         return refuse("it saves something else than tensors for its backward");
-      // Which a real ctx would notice.
+      // A real ctx would notice a write to a saved tensor.
       for (const Ref& one : saved) {
         if (one.is(Py_None) || holds(written, one.get())) continue;
         if (!tracer_.may_assume()) return refuse("what it saves may be written to before its backward");

@@ -46,7 +46,7 @@ Ref trace_wrapped(Tracer& tracer, PyObject* callable, const Arguments& arguments
   return wrapped ? call(tracer, wrapped.get(), arguments) : Ref();
 }
 
-// How many steps there were, by item(): where the trace does not know it, a number whose value the graph computes.
+// The number of steps so far, by item(): where the trace does not know it, a number whose value the graph computes.
 Ref optimizer_number(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   PyObject* value = arguments.values.size() == 1 ? arguments.values[0].get() : nullptr;
   if (!value || !is_fake(value)) return call_function(tracer, callable, arguments);

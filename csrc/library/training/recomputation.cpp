@@ -99,7 +99,7 @@ Ref without_history(PyObject* tensor) {
 }
 
 PyObject* keep_again(PyObject* capsule, PyObject* tensor) {
-  // The operator that saves this may be stopped before it has given it to anybody.
+  // The operator that saves this may be stopped before it has passed it on.
   if (!flush_operator_reports()) return nullptr;
   Region& region = region_of(capsule);
   std::vector<Ref>& again = region.again[region.now];

@@ -2,8 +2,8 @@
 //
 // On a leaf from outside, a hook is an effect: nothing before the backward pass sees it, so it is put there after the
 // graph ran. On a tensor inside the graph it is a node: what the hook does to a gradient is traced, as one more graph,
-// which the node puts on its tensor when the graph runs; whoever makes a backward graph of that one calls it there.
-// A hook that does anything else than compute a gradient from a gradient is put there in Python.
+// which the node puts on its tensor when the graph runs; the compiler that makes a backward graph of that one calls it
+// there. A hook that does anything else than compute a gradient from a gradient is put there in Python.
 //
 // Below autograd the engine runs in the trace, on fakes (backward.cpp), and the hooks are really on them, each as a
 // callable that comes back to the trace: what they do is traced when the engine calls them.

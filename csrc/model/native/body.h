@@ -29,7 +29,7 @@ class Body {
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
 
-  // A fake that the body is given by whoever runs it.
+  // A fake that the runner of the body passes to it.
   void add_parameter(const std::string& name, const Ref& fake);
 
   // False: it did something besides, and the trace is given up.
@@ -58,7 +58,7 @@ bool is_of_kind(PyObject* one, PyObject* other);
 // `inputs` has one. `constant`: positions of results that have none. Null with a Python error if torch refuses.
 Ref with_history(PyObject* results, const std::vector<long>& constant, const std::vector<Ref>& inputs);
 
-// Records the call of an operator that runs bodies. `values` may hold what object_for() gave.
+// Records the call of an operator that runs bodies. `values` may hold results of object_for().
 bool record_body_call(Tracer& tracer, PyObject* target, const std::vector<Ref>& values, PyObject* keyword_names,
                       PyObject* result, bool impure);
 

@@ -11,7 +11,7 @@ namespace minidynamo {
 Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 // Values as PyObject_Vectorcall takes them with PY_VECTORCALL_ARGUMENTS_OFFSET: behind a free place (borrowed).
 std::vector<PyObject*> vectorcall_values(const Arguments& arguments);
-// How reports name a callable: "module.qualified.name", or its type's name.
+// The name of a callable in reports: "module.qualified.name", or its type's name.
 std::string callable_name(PyObject* callable);
 // True if C code may warn that computes from its arguments: of escapes in text, of numbers of other classes, or because
 // it is deprecated. A trap for warnings around all would catch those of Python code that C code calls, too.

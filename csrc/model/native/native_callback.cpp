@@ -68,7 +68,7 @@ PyObject* behind_callback(PyObject* callback) noexcept { return as_callback(call
 
 namespace {
 
-// Where a callable takes what it is to call.
+// The place of the argument that a callable calls.
 struct Place {
   Py_ssize_t position;  // -1: by keyword only
   const char* keyword;  // null: by position only

@@ -27,7 +27,7 @@ bool refuse(Tracer& tracer, std::string detail) {
   return tracer.abort(BreakReason::TextConvention, std::move(detail)) != nullptr;
 }
 
-// How numbers are written is guarded by the locale's name.
+// The form of numbers is guarded by the locale's name.
 bool guard_number_locale(Tracer& tracer) {
   const Ref category = Ref::made(PyLong_FromLong(LC_NUMERIC));
   const Ref parts = Ref::made(PyTuple_Pack(2, static_cast<PyObject*>("_locale.setlocale"_imported), category.get()));

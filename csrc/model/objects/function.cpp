@@ -197,7 +197,7 @@ Ref run_called_from_c(Tracer& tracer, PyObject* callable, FastLocals slots) {
     if (!frame->local(i)) return nullptr;
   }
   Ref result = evaluate(tracer, std::move(frame));
-  // C code asks whether what a special method gave is an int.
+  // C code checks that the result of a special method is an int.
   return result && stands_for_number(tracer, result.get()) ? specialized(tracer, result.get()) : std::move(result);
 }
 

@@ -1,6 +1,6 @@
 // Items that native code reads itself: those of chain.from_iterable and starmap, the pairs that a dict is made of, the
-// parts of bytes.join. A call's arguments are made fit for native code, what they give is not: an item from before the
-// call that can only be passed on, a generator, would run for real.
+// parts of bytes.join. A call's arguments are made fit for native code, the items that they yield are not: an item from
+// before the call that can only be passed on, a generator, would run for real.
 #pragma once
 
 #include "model/protocols/arguments.h"

@@ -129,7 +129,7 @@ std::optional<Ref> by_own_method(Tracer& tracer, const char* name, PyObject* lef
   Ref result;
   if (is_right_first)
     result = call(tracer, of_right.get(), {Ref::borrow(right), Ref::borrow(left)});
-  else if (!of_left && is_number(left))  // which knows nothing of tensors
+  else if (!of_left && is_number(left))  // a number does not know tensors
     result = call(tracer, of_right.get(), {Ref::borrow(right), Ref::borrow(left)});
   else if (of_left)
     result = call(tracer, of_left.get(), {Ref::borrow(left), Ref::borrow(right)});

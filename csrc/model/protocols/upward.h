@@ -14,7 +14,7 @@ namespace minidynamo {
 
 enum class Outcome : uint8_t { Returned, Yielded, Failed };
 
-// Runs from frame.instruction on. Returned and Yielded give a value; after Yielded, push the value sent and run again
+// Runs from frame.instruction on. Returned and Yielded set a value; after Yielded, push the value sent and run again
 // from the next instruction. Failed: a Python error is set (and perhaps tracer.is_over()).
 Outcome run(Tracer& tracer, Frame& frame, Ref& value);
 

@@ -22,7 +22,7 @@ PyTypeObject* layer_array_type() {
 class Layer {
  public:
   Layer() {
-    // Which numbers it computes with by default is decided once, which imports a module.
+    // The numbers that it computes with by default are decided once, which imports a module.
     if (const Ref specialize = import_object("torch._numpy._dtypes_impl.default_dtypes"))
       Ref::drop(PyObject_CallNoArgs(specialize.get()));
     clear_error();

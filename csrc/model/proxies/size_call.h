@@ -9,8 +9,8 @@
 namespace minidynamo {
 
 // A call some of whose arguments are or hold symbolic ints: the result, or nullopt to go on with `arguments`, which are
-// settled unless the callable deals with them. `room` keeps them. `settles`: whether what the call reads is to be so
-// too.
+// specialized unless the callable deals with them. `room` keeps them. `specializes`: true if what the call reads is to
+// be specialized too.
 std::optional<Ref> call_with_sizes(Tracer& tracer, PyObject* callable, Arguments& arguments, std::vector<Ref>& room,
                                    bool& specializes);
 

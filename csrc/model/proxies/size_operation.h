@@ -38,8 +38,8 @@ std::optional<Ref> number_asked_by_native_code(Tracer& tracer, PyObject* functio
 // The inputs of an instruction that takes none, and what it will read. False with a Python error set.
 bool specialize_operands(Tracer& tracer, Frame& frame, const Instruction& now);
 
-// nullopt: none of the operands is a symbolic int, or they have been settled (`left` and `right` are what to go on
-// with).
+// nullopt: none of the operands is a symbolic int, or they have been specialized (`left` and `right` are their numbers
+// then).
 std::optional<Ref> size_unary(Tracer& tracer, Op op, Ref& operand);
 std::optional<Ref> size_binary(Tracer& tracer, int number, Ref& left, Ref& right);
 std::optional<Ref> size_compare(Tracer& tracer, int comparison, Ref& left, Ref& right);

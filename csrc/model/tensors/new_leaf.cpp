@@ -48,7 +48,7 @@ bool see_input(Tracer& tracer, PyObject* tensor, bool requires_grad) {
   return true;
 }
 
-// The effect log tells the tensor itself; until then its fake is told.
+// The effect log changes the tensor itself; until then its fake is changed.
 bool tell_outside(Tracer& tracer, PyObject* tensor, const Source* source, bool wanted) {
   if (!is_leaf(tensor) || tracer.effects.pending(tensor, "data"_name) || tracer.transforms.inside() ||
       tracer.symbols.bodies || tracer.backward.receiving.count(tensor))

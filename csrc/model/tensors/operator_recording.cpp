@@ -1,4 +1,4 @@
-// How calls in a region of transforms are executed and recorded.
+// Executes and records calls in a region of transforms.
 #include <utility>
 
 #include "model/native/native_call.h"

@@ -1,4 +1,4 @@
-// Calls of torch's functions where somebody may have another answer: a TorchFunctionMode that is active, or an argument
+// Calls of torch's functions that an override may answer: a TorchFunctionMode that is active, or an argument
 // with a __torch_function__. Their methods are code of the program's, which is traced; what they call in their turn
 // becomes nodes.
 #pragma once

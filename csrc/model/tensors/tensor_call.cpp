@@ -162,13 +162,13 @@ Ref enter_fact(Tracer& tracer, PyObject* fake, TensorFact fact) {
   return load_part(tracer, source, Access::TensorFact, nullptr, raw.get(), static_cast<int32_t>(fact));
 }
 
-// How often a tensor was written to, as its fake counts it, which begins where the tensor stands; that is guarded. A
+// The number of writes to a tensor, as its fake counts them, beginning with the tensor's own count; that is guarded. A
 // parameter is written to between calls, so that its number would be another one at each. Null without a break: it is
 // not known.
 Ref load_version(Tracer& tracer, PyObject* tensor) {
   Ref version = tensor_fact(tensor, TensorFact::Version);
   const bool is_outside = tracer.world.source_of(tensor) != nullptr;
-  // Views count together, what `data` and detach() give may or may not: where another one shows the same memory, or
+  // Views count together, results of `data` and detach() may or may not: where another one shows the same memory, or
   // may.
   auto may_count_too = [&](PyObject* fake) {
     return fake != tensor && (is_outside ? is_written(tracer, fake) : shares_storage(fake, storage_of_fake(tensor)));

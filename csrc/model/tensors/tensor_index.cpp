@@ -19,8 +19,8 @@ bool has_index(PyObject* key) noexcept {
 }
 
 // Before torch asks an index for the int that it stands for, it takes what has items for a sequence of indices, and
-// leaves the operation to a __torch_function__, which a __getattr__ may give. False: it is no plain index, or the trace
-// is over.
+// leaves the operation to a __torch_function__, which a __getattr__ may return. False: it is no plain index, or the
+// trace is over.
 bool is_plain_index(Tracer& tracer, PyObject* key) {
   auto refuse = [&](const char* why) {
     return tracer.abort(BreakReason::UnsupportedOperand,

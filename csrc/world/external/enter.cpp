@@ -1,5 +1,5 @@
-// How each kind of object enters: by value, by identity, as a fake, as a shadow, or as something that can only be
-// passed on.
+// Enters objects of each kind: by value, by identity, as a fake, as a shadow, or as something that can only be passed
+// on.
 #include "world/external/enter.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ bool has_observable_finalizer(Tracer& tracer, PyTypeObject* type) {
   return false;
 }
 
-// An in-trace object stands for what a source gave.
+// An in-trace object stands for a source's value.
 Ref stands_for(Tracer& tracer, Source* source, Ref object) {
   tracer.world.replace(source->value.get(), object);
   tracer.world.know(object.get(), source);
@@ -422,7 +422,7 @@ Ref enter_tensor_key(Tracer& tracer, PyObject* key) {
   return fake;
 }
 
-// Whose __dict__ it is that a source gave by another way, if the trace has written to attributes of that object.
+// The other object whose __dict__ a source leads to, if the trace has written to attributes of that object.
 PyObject* other_owner(Tracer& tracer, const Source* source) {
   PyObject* owner = tracer.effects.writer_of(source->value.get());
   const bool is_its_own =

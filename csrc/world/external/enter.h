@@ -1,15 +1,14 @@
-// How external objects enter a trace, with the guards that their use needs.
+// Enters external objects into a trace, with the guards that their use needs.
 #pragma once
 #include "world/state/tracer.h"
 
 namespace minidynamo {
 
-// The in-trace object for what a source gave. Null on a break.
+// The in-trace object for a source's value. Null on a break.
 Ref enter(Tracer& tracer, Source* source);
 
-// A part of what a source gave: `raw`, reached by `access` with `key` or `index`, enters. Null for a part that is not
-// there: that is guarded, and null comes back, without a
-// Python error unless one is set already.
+// A part of a source's value: `raw`, reached by `access` with `key` or `index`, enters. Null for a part that is not
+// there: that is guarded, and no Python error is set unless one is set already.
 Ref load_part(Tracer& tracer, Source* owner, Access access, PyObject* key, PyObject* raw, int32_t index = -1);
 
 // The __dict__ of an external object, used as a dict: a shadow through which the object's attributes are then read and

@@ -23,7 +23,7 @@ struct OutsideIterator {
 
 OutsideIterator* as_iterator(PyObject* object) noexcept { return reinterpret_cast<OutsideIterator*>(object); }
 
-// How many enumerates or zips are asking their parts.
+// The number of enumerates or zips that are asking their parts.
 thread_local int active_bulk_reads = 0;
 
 void note_advance(Tracer& tracer, OutsideIterator* iterator) {
@@ -40,7 +40,7 @@ bool is_enumerate(PyObject* iterator) noexcept { return Py_IS_TYPE(iterator, &Py
 
 PyObject* raw_of(const OutsideIterator* iterator) noexcept { return iterator->source->value.get(); }
 
-// Where an enumerate has counted to: what it stands at is guarded where the program asks for the number.
+// The count of an enumerate: it is guarded where the program asks for the number.
 Source* count_source(Tracer& tracer, const OutsideIterator* iterator) {
   constexpr int32_t kCount = 1;
   Ref parts = parts_of_iterator(raw_of(iterator));

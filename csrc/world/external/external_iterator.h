@@ -1,6 +1,6 @@
 // Iterators from before a trace: advanced in the trace, they stay where they are, and the residual code moves them.
 //
-// What an iterator will give next is guarded as such ("the item after the next"), wherever it stands: a loop that a
+// The next item of an iterator is guarded as such ("the item after the next"), wherever it stands: a loop that a
 // graph break cuts is captured once, not once an iteration.
 #pragma once
 #include <vector>
@@ -16,7 +16,7 @@ bool can_follow_iterator(PyObject* iterator);
 // The parts of an enumerate or zip, as its __reduce__ says: (type, (iterator, count)) or (type, iterators[, strict]).
 // Null Ref without error for others.
 Ref parts_of_iterator(PyObject* iterator);
-// How many of these an enumerate or a zip asks for items.
+// The number of these that an enumerate or a zip asks for items.
 Py_ssize_t asked_parts(PyObject* iterator, PyObject* parts) noexcept;
 // The in-trace iterator for one; `parts` are the in-trace iterators that an enumerate or a zip asks, or null: items
 // come from the source, and enter the trace by `enter`, when they are asked for.
@@ -41,7 +41,7 @@ struct ItemPart {
 };
 bool take_next_parts(Tracer& tracer, PyObject* iterator, int32_t count, std::vector<ItemPart>& parts);
 
-// How far the original has to be moved.
+// The number of items by which the original has to be moved.
 Py_ssize_t items_taken(PyObject* iterator) noexcept;
 // It moves only with the enumerate() or zip() that it is part of.
 bool advanced_by_wrapper(PyObject* iterator) noexcept;

@@ -24,7 +24,7 @@ inline PyObject* local_name(const Frame& frame, int32_t index) noexcept {
 
 // A fast local that no instruction has used yet enters the trace; null Ref without a Python error if there is none.
 Ref touch_local(Tracer& tracer, Frame& frame, int32_t index);
-// Where it comes from.
+// The source of such a local.
 Source* source_of_untouched(Tracer& tracer, Frame& frame, int32_t index);
 
 }  // namespace minidynamo

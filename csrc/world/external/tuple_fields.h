@@ -5,10 +5,10 @@
 
 namespace minidynamo {
 
-// How many fields a tuple has, those that its length does not count included; -1 if its type may have other contents.
+// The number of a tuple's fields, with those that its length does not count; -1 if its type may have other contents.
 Py_ssize_t field_count(PyObject* tuple);
 
-// How a field is reached: it is an element of the tuple, or an attribute.
+// The access to a field: it is an element of the tuple, or an attribute.
 struct TupleField {
   Access access;
   Ref name;

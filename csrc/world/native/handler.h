@@ -1,4 +1,4 @@
-// Which code of the trace may see an error that is raised at an instruction.
+// The code of the trace that may see an error which is raised at an instruction.
 #pragma once
 #include <cstdint>
 

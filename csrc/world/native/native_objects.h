@@ -25,7 +25,7 @@ PyObject* native_object_callable();
 // A member of an enumeration of pybind11's (torch.nn.attention.SDPBackend.MATH): there is one of each value.
 bool is_native_enum(PyObject* object) noexcept;
 bool is_numpy_array(PyObject* object) noexcept;
-// A lock that is held by somebody: to acquire it is to wait.
+// True for a lock that is held: to acquire it is to wait.
 bool is_locked(PyObject* lock);
 
 }  // namespace minidynamo

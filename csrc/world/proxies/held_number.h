@@ -1,4 +1,4 @@
-// Where an int or float may be that is left open: not every number that a path leads to is the program's.
+// Places of ints or floats that may be dynamic: not every number that a path leads to is the program's.
 #pragma once
 #include "guard/source.h"
 

@@ -1,5 +1,6 @@
-// Which numbers of a frame may differ at the next call: sizes of tensors and ints that a capture is not to take as they
-// are. Decided before a trace, by what users say and by what changed between calls (hook/capture/dynamic_numbers.h).
+// The numbers of a frame that may differ at the next call: sizes of tensors and ints that a capture is not to take as
+// they are. Decided before a trace, by what users say and by what changed between calls
+// (hook/capture/dynamic_numbers.h).
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -36,8 +36,8 @@ const NumberFacts& facts_of_number(PyObject* number) noexcept;
 // The float that it is, from here on at every call that the trace is good for. Null: it is not known, and the trace is
 // given up.
 Ref value_of_number(Tracer& tracer, PyObject* number);
-// How one compares with a float, where that can be asked without taking its value: of one that the call was given as
-// it is. nullopt: of no other.
+// The comparison of a number with a float, where it can be asked without taking the number's value: for a number that
+// the call was given, as it is. nullopt for any other.
 std::optional<bool> compare_number(Tracer& tracer, PyObject* number, int comparison, double other);
 // True if one is finite, and of a larger magnitude than `limit`; asked, or not, in the same way, and also of a
 // negative.

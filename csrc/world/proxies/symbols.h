@@ -34,7 +34,7 @@ class Symbols {
   const std::shared_ptr<TraceSizes>& sizes() const noexcept { return sizes_; }
   TraceSizes& trace() const noexcept { return *sizes_; }
 
-  // Which dimensions of an external tensor are to be symbols.
+  // The dimensions of an external tensor that are to be symbols.
   OpenDimensions dimensions_of(const Source& source);
   // True if an outside int is to be one.
   bool makes_int_dynamic(const Source& source) const;
@@ -49,7 +49,7 @@ class Symbols {
   void read_from_node(Expression symbol, NodeId node) { nodes_.insert_or_assign(symbol.id, node); }
   // A torch.SymInt or an int; the same object for the same expression. Null with a Python error set.
   Ref object(Expression e);
-  // Where each symbol comes from; of unknown numbers there is no source.
+  // The symbols, with the source of each; unknown numbers have none.
   const std::vector<OpenNumber>& numbers() const noexcept { return numbers_; }
 
   // The node of a number's value in the graph, made if there is none; kNoNode with a Python error set.

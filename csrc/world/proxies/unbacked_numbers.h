@@ -18,7 +18,7 @@ namespace minidynamo {
 
 class Tracer;
 
-// How what a graph says begins where something that was supposed does not hold.
+// The beginning of a graph's message where a supposition does not hold.
 inline constexpr const char* kSupposition = "a captured graph is for numbers with ";
 
 // Limits on what a trace may take for such numbers. They are numbered in the order in which the trace comes to them,

@@ -46,8 +46,8 @@ std::optional<Parts> take_apart(PyObject* wrapper) {
   return parts;
 }
 
-// The dict of an object's own attributes, which is made if it does not exist yet: whoever compiles for the object may
-// ask for it.
+// The dict of an object's own attributes, which is made if it does not exist yet: a compiler of the object may ask for
+// it.
 Source* attributes_of(Tracer& tracer, Source* source) {
   const Ref dict = Ref::made(PyObject_GenericGetDict(source->value.get(), nullptr));
   return tracer.guards.child(source, Access::InstanceDict, nullptr, -1, dict.get());

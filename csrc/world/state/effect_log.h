@@ -62,7 +62,7 @@ using Effect = std::variant<std::monostate, AttributeWrite, ContextSet, Generato
 class EffectLog {
  public:
   const std::deque<Effect>& effects() const noexcept { return effects_; }
-  // How often something was done, calls apart: equal numbers mean that nothing was in between.
+  // The number of changes made, calls apart: equal numbers mean that nothing was in between.
   size_t changes() const noexcept { return changes_; }
 
   // Attributes of external instances, globals and cells. Null: as it was before the trace.
@@ -99,7 +99,8 @@ class EffectLog {
   const ContextSet* last_set(PyObject* variable) const;  // null: the trace has not set it
   // False: a call behind it has to see it.
   bool undo_last_set(PyObject* variable);
-  // The set that gave a token, and all those of its variable until then, oldest first; empty if it was taken back.
+  // The set() that returned a token, and all those of its variable until then, oldest first; empty if it was taken
+  // back.
   std::vector<const ContextSet*> sets_until(PyObject* token) const;
 
   void advance(PyObject* iterator);

@@ -22,8 +22,9 @@ bool is_outside_instance(Tracer& tracer, PyObject* object, Source*& source) {
   return source && source->access != Access::Pinned;
 }
 
-// An external object is told from others. Objects that the trace knows by their address only (keys of a dict from
-// before the call) have no place where they could be found again: to be none of these, the object must be the same.
+// Guards that an external object is none of the others. Objects that the trace knows by their address only (keys of a
+// dict from before the call) have no place where they could be found again: to be none of these, the object must be the
+// same.
 void tell_from_others(Tracer& tracer, PyObject* object, Source* source) {
   if (tracer.world.pins_type(Py_TYPE(object)))
     tracer.guards.add(source, GuardKind::Identity, tracer.origin());

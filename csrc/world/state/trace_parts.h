@@ -1,5 +1,5 @@
 // The parts of a trace's state that are more than one field and less than a room: how it may end, what the trace made,
-// what its objects are told apart by, what dies with it, what a backward pass leaves behind.
+// what distinguishes its objects, what dies with it, what a backward pass leaves behind.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -41,7 +41,6 @@ struct Break {
   bool is_innermost = true;  // the first of them is the instruction that the trace was at
 };
 
-// Where the trace may end before the program does.
 // A code object with its globals, and the answer to whether it names a function that looks at frames.
 struct KnownReader {
   Ref code, globals;
@@ -49,6 +48,7 @@ struct KnownReader {
 };
 using KnownReaders = std::map<std::pair<PyCodeObject*, PyObject*>, KnownReader>;
 
+// The places where the trace may end before the program does.
 struct Breaks {
   BreakPoint point;                      // end the trace there
   std::function<void(Frame&)> on_break;  // called at `point`, while all frames are alive

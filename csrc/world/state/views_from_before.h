@@ -8,7 +8,7 @@
 namespace minidynamo {
 
 // Their fakes are no views of each other. So these are made to count their writes together, as the real ones do. What
-// autograd makes of a write to one becomes part of the history of all, which fakes cannot show: that is told of.
+// autograd makes of a write to one becomes part of the history of all, which fakes cannot show: that is reported.
 class ViewsFromBefore {
  public:
   // `fake` stands for `real`. False: autograd has seen a write to another view, and `real` will have another history.

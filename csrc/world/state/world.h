@@ -45,7 +45,8 @@ class World {
   bool is_changed(const ShadowContainer& shadow) const {
     return shadow.changed_before || differs_from_snapshot(shadow);
   }
-  // How often a shadow was asked for: equal numbers mean that nothing in between looked into one or changed it.
+  // The number of times that a shadow was asked for: equal numbers mean that nothing in between looked into one or
+  // changed it.
   size_t shadow_uses() const noexcept { return shadow_uses_; }
 
   // Objects that can be passed on, but not looked into or used: what C code keeps in them is not known.

@@ -1,7 +1,7 @@
 // The TorchFunctionModes that are active in a trace, as the program sees them: those that it has entered, in their
 // order.
 //
-// None lies on the thread's own stack: torch would run their __torch_function__ whenever anybody looks at a tensor.
+// None lies on the thread's own stack: torch would run their __torch_function__ whenever any code looks at a tensor.
 // What a call would hand to them is asked of torch (tensor/process/override_probe.h), and their methods are traced
 // (model/tensors/overridden_call.h). Only torch's mode for a default device, if it was there before the trace, acts by
 // itself.

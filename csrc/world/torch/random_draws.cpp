@@ -12,7 +12,7 @@
 namespace minidynamo {
 namespace {
 
-// A tensor like one that an operator gave, which nothing shares its memory with.
+// A tensor like an operator's result, which nothing shares its memory with.
 Ref another_like(PyObject* fake) {
   const NativeScope unrecorded;
   return Ref::steal(PyObject_CallOneArg("torch.empty_like"_imported, fake));

@@ -15,7 +15,7 @@ class Tracer;
 
 class RandomStream {
  public:
-  // Where the program stands. What is drawn from here on is kept.
+  // The program's place in the stream. Draws from here on are kept.
   size_t position() noexcept {
     is_kept_ = true;
     return position_;

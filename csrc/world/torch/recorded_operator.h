@@ -1,4 +1,4 @@
-// How operators stand in a graph that are recorded below autograd, where compilers do not take them as torch runs
+// The form in a graph of operators that are recorded below autograd, where compilers do not take them as torch runs
 // them.
 #pragma once
 #include "graph/graph.h"

@@ -1,4 +1,4 @@
-"""The public functions: every way of wrapping, settings, reports, and what wrong input gives."""
+"""The public functions: every way of wrapping, settings, reports, and the errors for wrong input."""
 
 import functools
 import inspect
@@ -187,7 +187,7 @@ def test_other_callables() -> None:
 
 def test_wrapper_looks_like_the_function() -> None:
     def f(x: torch.Tensor, n: int = 2, *, flag: bool = False) -> torch.Tensor:
-        """What it does."""
+        """Scales its input."""
         return x * n if flag else x
 
     f.note = "kept"  # type: ignore[attr-defined]

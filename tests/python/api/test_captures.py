@@ -255,7 +255,7 @@ def test_tlparse_shows_the_structured_trace(tmp_path: pathlib.Path, backend: str
     assert "embedding" in page(bert, "dynamo_output_graph") and "class GraphModule" in page(bert, "dynamo_output_graph")
     assert "L['self']" in page(bert, "dynamo_cpp_guards_str") and "Guard latency" in page(bert, "dynamo_cpp_guards_str")
     assert "def wrapper(self, *args, **kwargs)" in page(bert, "minidynamo_source")  # as transformers wraps forward
-    assert list((site / f"-_{bert.replace('/', '_')}_0").glob("aot_forward_graph_*"))  # of AOTAutograd, under the same id
+    assert list((site / f"-_{bert.replace('/', '_')}_0").glob("aot_forward_graph_*"))  # AOTAutograd's, under the same id
     assert "explicit" in page(first, "dynamo_graph_break_reason") or "graph_break" in page(first, "dynamo_graph_break_reason")
     assert "L['n']: expected 0, got 1" in page(second, "recompile_reasons")
     assert "cos" in page(rest, "dynamo_output_graph")

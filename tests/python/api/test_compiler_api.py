@@ -1,4 +1,4 @@
-"""What programs say through torch.compiler, and its like of ours: stances, environment variables, reset, default backends, rules for
+"""The directives of torch.compiler, and ours like them: stances, environment variables, reset, default backends, rules for
 functions, parts of a program in which breaks are errors, names of settings."""
 
 import contextlib
@@ -295,7 +295,7 @@ def test_breaks_are_errors_around_a_call(manager: Callable[[bool], Any]) -> None
         check(minidynamo.compile(double, backend="eager"))
     check(f)
     with manager(True):
-        check(f)  # what is there is used
+        check(f)  # the existing entries are used
         with manager(False):
             check(f, torch.ones(2))
 
@@ -321,7 +321,7 @@ def test_breaks_are_errors_inside(manager: Callable[[bool], Any]) -> None:
             captured(X, True)
     assert caught.value.line == f.__code__.co_firstlineno + 9
     assert torch.equal(captured(X, False), f(X, False))
-    check(minidynamo.compile(broken, backend="eager"))  # what was said is forgotten with the call
+    check(minidynamo.compile(broken, backend="eager"))  # the setting is forgotten with the call
 
 
 @pytest.mark.parametrize("manager", [minidynamo.error_on_graph_break, torch._dynamo.error_on_graph_break])

@@ -1,4 +1,4 @@
-"""What MINIDYNAMO=1 captures of whole programs, and what it leaves alone: each program says the same with and without."""
+"""Whole programs under MINIDYNAMO=1: what is captured, and what is left alone; each program says the same with and without."""
 
 import importlib.util
 import os

@@ -9,7 +9,7 @@ import pytest
 CSRC = pathlib.Path(__file__).parents[3] / "csrc"
 USES = re.compile(r'"([A-Za-z_][\w.]*)"_imported|Imported(?:Type)?(?:\s+\w+)?\{\s*"([^"]+)"\}|\bimport_object\("([^"]+)"\)')
 
-# Of some versions of Python or torch alone: the code that asks for them lives without.
+# Names of some versions of Python or torch alone: the code that asks for them lives without.
 OPTIONAL = {
     "_warnings._acquire_lock",
     "torch.autograd.function._bind_default_args",

@@ -1,4 +1,4 @@
-"""What users are told without asking: recompile limits, functions that run uncaptured, wrong environment variables."""
+"""Warnings that users get without asking: recompile limits, functions that run uncaptured, wrong environment variables."""
 
 import logging
 import pathlib
@@ -21,7 +21,7 @@ LIMIT = 2
 
 @pytest.fixture
 def warnings(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
-    """What was logged as a warning since the last call."""
+    """The warnings that were logged since the last call."""
     caplog.set_level(logging.WARNING, "minidynamo")
 
     def taken() -> list[str]:

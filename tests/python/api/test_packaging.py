@@ -1,4 +1,4 @@
-"""What is built and installed: torch is found without importing it, the extension links with four of its libraries, the metadata."""
+"""The wheel and its installation: torch is found without importing it, the extension links with four of its libraries, the metadata."""
 
 import html
 import importlib.metadata
@@ -171,7 +171,7 @@ def test_extension_needs_no_more_of_torch_than_every_build_has() -> None:
     assert needed - of_system - sanitizers <= {"libc10.so", "libtorch.so", "libtorch_cpu.so", "libtorch_python.so"}
 
 
-# What is installed
+# The installed distribution
 
 
 @pytest.fixture
@@ -217,7 +217,7 @@ def test_the_address_of_the_project_is_in_one_file() -> None:
     assert set(found.split()) <= {"pyproject.toml", "tests/python/api/test_packaging.py"}
 
 
-# What a program sees
+# The names that a program sees
 
 
 def test_dir_shows_public_names_only() -> None:

@@ -878,7 +878,7 @@ def _close(got: Any, expected: Any) -> bool:
     return bool(got == expected)
 
 
-# AOTAutograd draws other random numbers, counts writes otherwise, and differentiates what it is given whether or not anybody asks for it.
+# AOTAutograd draws other random numbers, counts writes otherwise, and differentiates all its inputs, even if the gradients are not used.
 OTHERWISE_COMPILED = RANDOM | {"optimizer_in_the_backward", "checkpoint_of_what_was_written_to"}
 
 

@@ -1,6 +1,6 @@
-"""What users say about functions and files: allow_in_graph, assume_constant_result, disable, skip, and torch's marks.
+"""Users' rules for functions and files: allow_in_graph, assume_constant_result, disable, skip, and torch's marks.
 
-Whether a frame with a break is split or runs uncaptured makes no difference to what is tested here.
+It makes no difference to these tests if a frame with a break is split or runs uncaptured.
 """
 
 import functools

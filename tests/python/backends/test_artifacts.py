@@ -174,7 +174,7 @@ def described(x: torch.Tensor) -> Any:
 
 
 def observed(function: Callable[..., Any], inputs: Inputs) -> tuple[list[Any], list[torch.Tensor]]:
-    """What can be seen of a call: facts, which have to be equal, and tensors, which have to be near."""
+    """The observable parts of a call: facts, which have to be equal, and tensors, which have to be near."""
     torch.manual_seed(3)
     own = leaves()
     arguments = inputs(*own)
@@ -195,7 +195,7 @@ def observed(function: Callable[..., Any], inputs: Inputs) -> tuple[list[Any], l
         # With gaps and another order: not the layout that a backward is compiled for.
         gradient = torch.randn(*reversed(result.shape), 2)[..., 0].permute(*reversed(range(result.dim())))
         found = torch.autograd.grad(result, own, gradient, retain_graph=number + 1 < len(given), allow_unused=True)
-        # AOTAutograd gives zeros where eager gives None.
+        # AOTAutograd returns zeros where eager returns None.
         tensors += [torch.zeros_like(x) if g is None else g for g, x in zip(found, own, strict=True)]
     return facts, tensors
 

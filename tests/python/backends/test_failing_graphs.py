@@ -128,7 +128,7 @@ def test_casts_that_autocast_keeps_outlive_a_capture() -> None:
 
 
 def test_a_resumed_frame_has_its_variables_when_its_graph_fails() -> None:
-    """What the residual code would have let go of behind the graph is there for the frame that runs in its place."""
+    """The variables that the residual code would have let go of behind the graph are there for the frame that runs in its place."""
 
     def f(x: torch.Tensor, index: Any) -> Any:
         minidynamo.graph_break()

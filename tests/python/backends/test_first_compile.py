@@ -1,4 +1,4 @@
-"""What surrounds a compile: the garbage collector's thresholds, and templates of Inductor's that nobody renders."""
+"""The surroundings of a compile: the garbage collector's thresholds, and templates of Inductor's that are never rendered."""
 
 import gc
 import os

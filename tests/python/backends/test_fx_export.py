@@ -257,7 +257,7 @@ def test_custom_operators_are_called_by_name():
 
 
 def test_a_user_pass_over_the_graph():
-    """What people write backends for: look at the operators and replace some."""
+    """The typical work of a user's backend: look at the operators and replace some."""
 
     def swap_relu(graph_module, example_inputs):
         for node in graph_module.graph.nodes:

@@ -1,4 +1,4 @@
-"""What is alive at a graph break goes on behind it: captured, and once, not once for each value that nobody asks for."""
+"""Values that are alive at a graph break go on behind it: captured, and once, not once for each value that is not used."""
 
 import collections
 import io

@@ -49,7 +49,7 @@ def test_every_reason_has_an_example() -> None:
 
 
 def result_of(example: types.ModuleType, part: str, function: Any) -> tuple[Any, str]:
-    """What a part of an example returns or raises, and what it writes to stdout."""
+    """The result or exception of a part of an example, and what it writes to stdout."""
     call = getattr(example, f"call_{part}", lambda function, *inputs: function(*inputs))
     with contextlib.redirect_stdout(io.StringIO()) as out:
         try:
@@ -167,7 +167,7 @@ def test_command_refuses_an_unknown_name(name: str, advice: str, capsys: pytest.
 
 
 def test_messages_name_the_command(tmp_path: pathlib.Path) -> None:
-    """What an error says to run is run as it stands there, in a folder without the repository."""
+    """The command in an error runs as it stands there, in a folder without the repository."""
     with pytest.raises(minidynamo.Unsupported) as caught:
         minidynamo.optimize("eager", fullgraph=True)(lambda x: x if x.sum() > 0 else -x)(torch.ones(3))
     command = str(caught.value).splitlines()[-1].removeprefix("  See: ").split()

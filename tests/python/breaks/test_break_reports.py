@@ -32,7 +32,7 @@ X = torch.ones(3)
 
 
 def first_break(f: Callable[..., Any], *args: Any) -> debug.Uncaptured:
-    """Of one captured call whose result must be that of an uncaptured one."""
+    """The first break of one captured call, whose result must be that of an uncaptured one."""
     report = minidynamo.explain(f)(*args)
     assert report.breaks, "nothing stopped the capture"
     return report.breaks[0]
@@ -364,7 +364,7 @@ def test_explain_shows_source_and_advice() -> None:
 
 
 def test_entries_of_resume_functions_belong_to_the_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    # What the native part says goes on after a break is followed, to the end and in circles.
+    # Code that goes on after a break, by the native part, is followed to the end and in circles.
     following = {outer.__code__: [inner.__code__], inner.__code__: [inner_without_break.__code__, outer.__code__]}
     monkeypatch.setattr(_C, "resume_codes", lambda code: following.get(code, []), raising=False)
     assert debug.codes_of(outer) == [outer.__code__]

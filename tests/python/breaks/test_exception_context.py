@@ -1,4 +1,4 @@
-"""What a captured function's exceptions have for a context that its caller was handling: another one at each call, or none."""
+"""The context of a captured function's exceptions, which its caller was handling: another one at each call, or none."""
 
 import sys
 from collections.abc import Callable
@@ -70,7 +70,7 @@ def text_of(error: BaseException | None) -> list[str]:
 
 
 def seen(function: Entry, text: str) -> list[object]:
-    """What a call gives, raises and keeps, while a KeyError with a text is handled (none if it is empty)."""
+    """The results, errors and kept objects of a call, while a KeyError with a text is handled (none if it is empty)."""
     kept: list[BaseException] = []
 
     def call() -> object:

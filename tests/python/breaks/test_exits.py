@@ -22,7 +22,7 @@ ready = threading.Semaphore(0)
 def warm(x):
     return torch.zeros(2) + x.sum()
 
-warm(x)  # what is looked up once
+warm(x)  # fills what is looked up once
 
 # Goes on in so many children, one after the other; the parent says how they ended.
 def fork_exits(count):
@@ -48,7 +48,7 @@ def daemons(work, count=4):
     time.sleep(random.random() * 0.05)
 """
 
-# What each of four daemon threads does when the main thread returns.
+# The work of each of four daemon threads when the main thread returns.
 _AT_WORK = {
     "python": """
         def work():

@@ -1,4 +1,4 @@
-"""What programs become is what tests/golden says (golden.py writes it, people read it)."""
+"""Programs become what tests/golden says (golden.py writes it, people read it)."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What is left of a program where a graph breaks: graphs, residual code, resume functions, and how they run."""
+"""The parts of a program where a graph breaks: graphs, residual code, resume functions, and how they run."""
 
 import dis
 import io

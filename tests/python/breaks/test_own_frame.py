@@ -1,11 +1,11 @@
-"""Whoever looks at the frame that calls it sees what eager shows, whatever name the program has for it.
+"""Code that looks at the frame that calls it sees what eager shows, whatever name the program has for it.
 
 The readers are C functions (`locals`, `eval`, `sys._getframe`) and Python functions that use them; the program reaches them
 directly, under another name, through a parameter, a cell, `getattr`, `functools.partial`, or in a function that it calls. Each is
 tried with and without a graph break before, which would leave it with a resume function.
 """
 
-# What is spelt out here is what is tested.
+# The code is under test as it is spelled out here.
 
 import builtins
 import functools

@@ -552,7 +552,7 @@ CASES = [
 
 
 def told(error):
-    """What an error says, without addresses."""
+    """The parts of an error, without addresses."""
     besides = [getattr(error, name, None) for name in ("name", "value", "errno", "path")] + [type(getattr(error, "obj", None))]
     notes = getattr(error, "__notes__", None)
     links = [type(error.__cause__), type(error.__context__), error.__suppress_context__]

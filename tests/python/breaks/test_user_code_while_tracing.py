@@ -4,7 +4,7 @@ Instances of container and number subclasses whose every special method records 
 complete and nothing has run yet is nothing, and what is recorded after the calls is what eager records.
 """
 
-# What is spelt out here is what is tested.
+# The code is under test as it is spelled out here.
 # ruff: noqa: C416, SIM105
 
 import collections
@@ -169,7 +169,7 @@ USES = [only_passed, in_a_list, length, truth, iterated, to_list, compared, memb
 
 
 def contents(value: Any) -> Any:
-    """What an object holds, asked past its own methods."""
+    """The contents of an object, asked past its own methods."""
     if isinstance(value, torch.Tensor):
         return value.tolist()
     if isinstance(value, (dict, collections.UserDict, collections.ChainMap)):
@@ -208,7 +208,7 @@ def test_capture_runs_nothing(kind_of: str, lookups: bool) -> None:
 
         it = make(recorded)
         CALLS.clear()
-        captured = minidynamo.compile(use, backend=backend, fullgraph=True)  # what ends the trace raises before anything has run
+        captured = minidynamo.compile(use, backend=backend, fullgraph=True)  # the end of the trace raises before anything has run
         try:
             captured(X, it)
         except Exception:

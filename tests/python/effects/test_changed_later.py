@@ -1,4 +1,4 @@
-"""What guard_mutation.py has found, a smallest program each: something changes after a capture that native code looks at by itself."""
+"""Findings of guard_mutation.py, a smallest program each: something changes after a capture that native code looks at by itself."""
 
 import abc
 import functools

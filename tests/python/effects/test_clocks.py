@@ -1,4 +1,4 @@
-"""What a captured function measures of itself, and what it asks the process."""
+"""A captured function's measurements of itself, and its questions to the process."""
 
 import logging
 import os

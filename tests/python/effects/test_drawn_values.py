@@ -20,7 +20,7 @@ def noise(x: torch.Tensor, g: torch.Generator) -> Any:
 
 def order(x: torch.Tensor, g: torch.Generator) -> Any:
     first = torch.randint(0, 10, (3,), generator=g)
-    y = x * torch.rand(3)  # of torch's own generator
+    y = x * torch.rand(3)  # from torch's own generator
     return y, torch.randperm(6, generator=g), first, torch.normal(0.0, 2.0, (2,), generator=g)
 
 

@@ -1,7 +1,7 @@
-"""What a function does to the world happens in the order of the program, whatever of it runs code of the program.
+"""A function's effects happen in the order of the program, whatever part of it runs code of the program.
 
-A cached function that the trace has run is asked again when effects are replayed. If its cache runs it then, it has to see
-the world as it was at that place; and what it gives is kept for good.
+A cached function that the trace has run is called again when effects are replayed. If its cache runs it then, it has to see
+the world as it was at that place; and its result is kept for good.
 """
 
 import contextvars
@@ -461,7 +461,7 @@ def seen(state: State) -> Any:
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_failing_operator_keeps_effects_before_it(backend: str) -> None:
-    """Of a graph that writes to none of its inputs."""
+    """The graph writes to none of its inputs."""
     bad, good = torch.tensor([5]), torch.tensor([1])
     optimized = minidynamo.optimize(backend, fullgraph=True)(effects_before_a_failure)
     left = []
@@ -477,7 +477,7 @@ def test_failing_operator_keeps_effects_before_it(backend: str) -> None:
 
 
 def test_failing_operator_of_a_graph_that_writes_to_tensors() -> None:
-    """What it wrote is put back, and the frame runs uncaptured."""
+    """The graph's writes are undone, and the frame runs uncaptured."""
     states = []
     for function in (effects_and_writes_to_tensors, minidynamo.optimize("eager", fullgraph=True)(effects_and_writes_to_tensors)):
         state = State()
@@ -500,7 +500,7 @@ def test_failing_operator_behind_writes_to_more_than_is_kept() -> None:
 
 
 def test_graph_break_keeps_effects_before_a_failure() -> None:
-    """What docs/effects.md advises where that matters."""
+    """The advice of docs/effects.md for where that matters."""
 
     def f(state: State, index: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         state.count += 1

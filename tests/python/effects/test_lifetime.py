@@ -1,4 +1,4 @@
-"""What captures keep alive: nothing of the program's. Entries die with what they guard by identity."""
+"""Captures keep nothing of the program's alive. Entries die with what they guard by identity."""
 
 import contextlib
 import gc
@@ -537,7 +537,7 @@ def test_finalizers_run_at_exit() -> None:
     assert sorted(captured) == sorted(plain)
 
 
-# What an entry that is given a class compares by identity, and cannot hold weakly, leads to the class.
+# Members that lead to their class: an entry that gets the class compares them by identity, and cannot hold them weakly.
 CLASSES = {
     "plain": "k = 2",
     "special_class_method": "@classmethod\n    def __class_getitem__(cls, k): return (__class__, k)\n    k = 3",
@@ -637,7 +637,7 @@ def test_a_special_method_that_is_no_function_is_seen_when_it_changes(special: o
 
 
 def test_an_exception_that_is_thrown_keeps_no_frame_alive() -> None:
-    """What raises it holds it on the stack alone: a variable would close a circle with the frame in its traceback."""
+    """The frame that raises it holds it on the stack alone: a variable would close a circle with the frame in its traceback."""
     ended = []
 
     def talks() -> Iterator[int]:

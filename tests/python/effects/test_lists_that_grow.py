@@ -78,7 +78,7 @@ def test_a_list_that_is_too_large_to_be_read() -> None:
 
 
 def test_one_list_by_two_names() -> None:
-    """What was captured with two lists does not serve a call with one, where the other's length was read."""
+    """A capture with two lists does not serve a call with one, where the other's length was read."""
 
     def f(written: list[int], read: list[int], x: torch.Tensor) -> torch.Tensor:
         written.append(1)

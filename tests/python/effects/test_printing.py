@@ -1,4 +1,4 @@
-"""What a captured function prints comes once a call, in the program's order, whatever stands in the place of sys.stdout."""
+"""A captured function prints once a call, in the program's order, whatever stands in the place of sys.stdout."""
 
 import codecs
 import contextlib

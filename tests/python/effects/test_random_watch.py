@@ -1,4 +1,4 @@
-"""What a backend draws from the generators is undone; what other threads of the program draw meanwhile is not."""
+"""A backend's draws from the generators are undone; those of other threads of the program meanwhile are not."""
 
 import random
 import subprocess

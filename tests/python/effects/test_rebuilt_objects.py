@@ -85,7 +85,7 @@ def text(value: Any) -> str:
 
 
 def look(made: Any) -> list[str]:
-    """What an object shows of itself, in the order of asking. Asking advances iterators and generators of numbers."""
+    """The state that an object shows of itself, in the order of asking. Asking advances iterators and generators of numbers."""
     seen = [type(made).__name__]
     with contextlib.suppress(Exception):
         seen.append(text(made))
@@ -310,7 +310,7 @@ def test_there_are_native_classes() -> None:
     assert len(natively_made()) > 80
 
 
-# --- what a variable keeps alive that nobody reads any more
+# --- objects that an unread variable keeps alive
 
 
 class Noisy:

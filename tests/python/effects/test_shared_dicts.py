@@ -49,7 +49,7 @@ def fresh() -> Iterator[None]:
 
 
 def portrait(value: Any, seen: dict[int, int]) -> Any:
-    """What is in an object, and which objects in it are one and the same."""
+    """The contents of an object, and which objects in it are one and the same."""
     if isinstance(value, torch.Tensor):
         return value.tolist()
     if isinstance(value, (int, float, str, type(None))):

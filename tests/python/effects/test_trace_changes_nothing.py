@@ -46,14 +46,14 @@ _ITERATORS: tuple[type, ...] = (*(type(iter(empty)) for empty in _EMPTY), enumer
 
 
 class Snapshot:
-    """What a set of objects and the process look like, as one line for each thing that may change.
+    """The state of a set of objects and the process, as one line for each thing that may change.
 
-    Objects are told apart by address, and kept alive for that.
+    Objects are distinguished by address, and kept alive for that.
 
     Args:
         roots: where to start, by name.
         by_name: look at instances through their `__dict__`. That makes CPython build the dict, which a trace may then see; the
-            other way gives the values alone.
+            other way yields the values alone.
     """
 
     def __init__(self, roots: dict[str, Any], *, by_name: bool) -> None:
@@ -144,7 +144,7 @@ class Snapshot:
     def _function(self, path: str, function: types.FunctionType) -> None:
         self._contents(path, [function.__code__, function.__defaults__, function.__kwdefaults__])
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-            if name == "__classdict__":  # of the class that the function is of
+            if name == "__classdict__":  # the class that the function belongs to
                 continue
             with contextlib.suppress(ValueError):
                 self._contents(f"{path}.<{name}>", [cell.cell_contents])
@@ -201,7 +201,7 @@ def _by_value(item: Any) -> bool:
 
 
 def identity(item: Any) -> object:
-    """What tells an object from another: CPython may make one of equal constants anew."""
+    """The identity of an object: CPython may make one of equal constants anew."""
     return item if _by_value(item) else (type(item).__name__, id(item))
 
 
@@ -216,7 +216,7 @@ def _flat(value: Any) -> Iterator[Any]:
 
 
 def _values(value: Any, seen: set[int]) -> Iterator[Any]:
-    """What an instance refers to; its dict, which may or may not be there, by what it holds."""
+    """The objects that an instance refers to; its dict, which may or may not be there, by what it holds."""
     for item in gc.get_referents(value):
         if isinstance(item, dict):
             if id(item) not in seen:
@@ -285,7 +285,7 @@ def frame_evaluator() -> int:
 
 
 class BackendBroken(Exception):
-    """What the failing backend raises."""
+    """The exception of the failing backend."""
 
 
 @dataclasses.dataclass
@@ -353,7 +353,7 @@ class Watch:
 
 @pytest.fixture(scope="module", autouse=True)
 def everything_is_loaded() -> None:
-    """What a first capture imports is no program's doing: torch's kernels for fakes load parts of torch at their first call, and
+    """A first capture's imports are no program's doing: torch's kernels for fakes load parts of torch at their first call, and
     minidynamo the parts of its own that are written in Python."""
     for name in ("_autograd_function", "_checkpoint", "_failed_graph", "_graph_source", "_tensor_hooks"):
         importlib.import_module(f"minidynamo.{name}")
@@ -501,7 +501,7 @@ def test_a_change_is_seen(tmp_path: pathlib.Path, change: str, by_name: bool) ->
 
 
 class Shared:
-    """What all threads see. Each attribute and list has one thread that writes it."""
+    """The state that all threads see. Each attribute and list has one thread that writes it."""
 
     def __init__(self) -> None:
         self.items = [1.0, 1.0, 1.0]

@@ -74,7 +74,7 @@ def f(x):
 
 
 def given_by(function, action, calls=2):
-    """What `calls` calls return, and what they warn of, where."""
+    """The results of `calls` calls, and what they warn of, where."""
     re.purge()
     outcomes = []
     for _ in range(calls):

@@ -158,7 +158,7 @@ def test_modes(caches: Caches) -> None:
 
 
 def test_errors(caches: Caches) -> None:
-    """What fails for real is no call to make before."""
+    """A call that fails for real is not made before the frame is traced again."""
 
     def fails(key: int) -> list[int]:
         if len(CALLS) > 1:

@@ -4,7 +4,7 @@ What a trace relied on to be absent is guarded like what it found. Each program 
 another: once, once more, and again after the change.
 """
 
-# What is spelt out here is what is tested.
+# The code is under test as it is spelled out here.
 # ruff: noqa: SIM300
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ X = torch.linspace(-1.0, 1.0, 4)
 
 
 def outcome(f: Callable[..., Any], *args: Any) -> Any:
-    """What a call gives, as values that can be compared: tensors as lists, exceptions as type and text."""
+    """The result of a call, as values that can be compared: tensors as lists, exceptions as type and text."""
     try:
         result = f(*args)
     except Exception as error:
@@ -46,7 +46,7 @@ class World:
         self.thing = self.Thing()
         self.thing.a = 1
         self.twin = self.Thing()
-        # Of many, so that one whose hash has changed is not found by a coincidence of places, which come from addresses.
+        # It has many keys, so that one whose hash has changed is not found by a coincidence of places, which come from addresses.
         self.table = {**dict.fromkeys(map(str, range(1000))), self.thing: 1}
 
 

@@ -33,7 +33,7 @@ def factor() -> Iterator[None]:
 
 
 def captures(model: torch.nn.Module, choose: Filter | None, change: Callable[[], None], backend: str = "eager", rows: int = 2) -> int:
-    """How often the model is captured for a call, a change, and a call of `rows` rows; the first gives what eager gives."""
+    """How often the model is captured for a call, a change, and a call of `rows` rows; the first returns what eager returns."""
     options = None if choose is None else {"guard_filter_fn": choose}
     optimized = minidynamo.compile(model, backend=backend, options=options, fullgraph=True)
     before = minidynamo.stats()["graphs"]

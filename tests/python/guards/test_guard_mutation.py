@@ -61,7 +61,7 @@ def inputs():
 
 
 def test_a_change_that_is_not_guarded_is_found(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was computed at the first call is given at all later ones: nearly every change is one too many for that."""
+    """The result of the first call is returned at all later ones, so that nearly every change shows."""
 
     def remembering(target: Any, backend: Any) -> Any:
         results: list[Any] = []

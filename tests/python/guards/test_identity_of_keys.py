@@ -4,7 +4,7 @@ Objects without `__eq__` and `__hash__` of their own, bound methods, weak refere
 and put into sets. The second call passes other objects in the same shape, the third the same object in two places.
 """
 
-# What is spelt out here is what is tested.
+# The code is under test as it is spelled out here.
 # ruff: noqa: C405, C406, C416, C420, PIE800, SIM118, SIM401
 
 import bisect

@@ -155,7 +155,7 @@ def test_views_that_are_given(backend: str) -> None:
 
 
 def test_the_reason_of_tensors_that_share_a_storage() -> None:
-    """No views of one tensor: nobody can tell a compiled graph how they lie."""
+    """They are no views of one tensor: a compiled graph cannot know how they lie."""
     minidynamo.reset()
 
     def function(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""What a capture saw is changed afterwards: the next call gives what eager gives, whether that takes a new capture or not."""
+"""State that a capture saw changes afterwards: the next call returns what eager returns, whether that takes a new capture or not."""
 
 import logging
 import threading

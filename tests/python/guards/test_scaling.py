@@ -79,7 +79,7 @@ CONTAINERS = {
 
 @pytest.mark.parametrize("name", CONTAINERS)
 def test_containers_that_grow_where_sizes_change(name: str) -> None:
-    """What a call or a lookup only hands on, or finds by its key, is not searched for sizes at each of them."""
+    """A value that a call or a lookup only hands on, or finds by its key, is not searched for sizes at each of them."""
     made, use = CONTAINERS[name]
     namespace: dict[str, Any] = {"put": put}
     exec(f"def f(x, n):\n    held = {made}\n    for k in range(n):\n        {use}\n    return x + len(held) + x.shape[0]", namespace)

@@ -158,7 +158,7 @@ def test_a_storage_that_is_replaced():
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_written_input_whose_elements_overlap(backend):
-    """AOTAutograd cannot write to what expand() gives, not even to a column that has its memory for itself."""
+    """AOTAutograd cannot write to the result of expand(), not even to a column that has its memory for itself."""
 
     def f(x):
         x[:, 0] += 1

@@ -58,7 +58,7 @@ def test_one_graph(function: Function, backend: str) -> None:
 
 
 def test_written_before() -> None:
-    """What was written to before the call is another number, which a guard sees."""
+    """A tensor that was written to before the call has another number, which a guard sees."""
     captured = minidynamo.compile(of_an_input, backend="eager", fullgraph=True)
     for writes in (0, 2, 2):
         x, y = torch.ones(4), torch.ones(4)

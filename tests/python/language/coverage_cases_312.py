@@ -1,4 +1,4 @@
-"""What CPython 3.12 has besides the names of coverage_cases.py, as tables of the same form."""
+"""Names of CPython 3.12 besides those of coverage_cases.py, as tables of the same form."""
 
 import string
 

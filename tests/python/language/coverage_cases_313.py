@@ -1,4 +1,4 @@
-"""What CPython 3.13 has besides the names of coverage_cases.py and coverage_cases_312.py, as tables of the same form."""
+"""Names of CPython 3.13 besides those of coverage_cases.py and coverage_cases_312.py, as tables of the same form."""
 
 NOT_APPLICABLE = {
     "EXIT_INIT_CHECK": "never in a code object",

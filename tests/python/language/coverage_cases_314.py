@@ -1,4 +1,4 @@
-"""What CPython 3.14 has besides the names of coverage_cases.py and those of 3.12 and 3.13, as tables of the same form."""
+"""Names of CPython 3.14 besides those of coverage_cases.py and those of 3.12 and 3.13, as tables of the same form."""
 
 NOT_APPLICABLE = {
     "SETUP_ANNOTATIONS": "only where annotations are texts (from __future__ import annotations)",

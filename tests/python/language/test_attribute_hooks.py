@@ -1,4 +1,4 @@
-"""What decides about an object's attributes is asked as CPython asks it: any object in the place of `__setattr__` and the like, classes of
+"""The hooks that decide about an object's attributes are called as in CPython: any object in the place of `__setattr__` and the like,
 modules, keys in a `__dict__` that are no names."""
 
 import types
@@ -11,7 +11,7 @@ import minidynamo
 
 
 class Counting:
-    """A descriptor that gives a function which counts its calls."""
+    """A descriptor that returns a function which counts its calls."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -56,7 +56,7 @@ USES: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("hook", USES)
 @pytest.mark.parametrize("base", [object, types.ModuleType, type])
 def test_any_object_may_be_the_hook(base: type, hook: str, kind: type) -> None:
-    """Of an object, of a module and of a class; made outside and inside."""
+    """For an object, a module and a class; made outside and inside."""
 
     def use(given: Any) -> tuple[Any, int]:
         counter, target = given

@@ -4,7 +4,7 @@ A hierarchy is a random mix of metaclasses, bases, data and other descriptors (w
 AttributeError, slots (set or not), class and instance attributes, `__getattr__` and `__getattribute__`.
 """
 
-# What is spelt out here is what is tested.
+# The code is under test as it is spelled out here.
 # ruff: noqa: SIM105
 
 import random
@@ -22,7 +22,7 @@ NAMES = ("a", "b", "c", "d")
 
 
 class Data:
-    """A data descriptor that gives its value, or raises."""
+    """A data descriptor that returns its value, or raises."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -204,7 +204,7 @@ def test_generated_hierarchies(first: int) -> None:
 
 @pytest.mark.parametrize("first", range(0, 80, 40))
 def test_one_capture_meets_changed_hierarchies(first: int) -> None:
-    """What one hierarchy taught is not taken for true of the next, nor of the same after a change."""
+    """A capture for one hierarchy is not taken to be true of the next, nor of the same one after a change."""
     captured = minidynamo.compile(lookups, backend="eager")
     for seed in range(first, first + 40):
         choose = random.Random(-seed - 1)

@@ -82,7 +82,7 @@ SAME = [
 SAME_BYTES = sys.version_info < (3, 12)
 
 
-# What the assembler writes for instructions of the compiler's. `same_meaning` is independent of the decoder: it reads code with dis.
+# The instructions that the assembler writes for instructions of the compiler's. `same_meaning` is independent of the decoder: it uses dis.
 PARTS = {
     "RETURN_CONST": ("LOAD_CONST", "RETURN_VALUE"),
     "BINARY_SLICE": ("BUILD_SLICE", "BINARY_SUBSCR"),
@@ -321,7 +321,7 @@ def test_yield_from_loop_keeps_its_jump() -> None:
 
     names = [i.opname for i in dis.get_instructions(_C.bytecode_round_trip(outer.__code__))]
     assert "JUMP_BACKWARD_NO_INTERRUPT" in names
-    assert "JUMP_BACKWARD" not in names or "CLEANUP_THROW" in names  # what goes on from there
+    assert "JUMP_BACKWARD" not in names or "CLEANUP_THROW" in names  # the code that goes on from there
 
 
 def test_match_and_closures() -> None:
@@ -362,7 +362,7 @@ def test_match_and_closures() -> None:
     ["textwrap", "json.decoder", "json.encoder", "csv", "fractions", "statistics", "dataclasses", "string", "difflib"],
 )
 def test_rebuilt_modules_behave(name: str) -> None:
-    """A private copy of a module, all of whose code was rebuilt, gives the original's results."""
+    """A private copy of a module, all of whose code was rebuilt, returns the original's results."""
     original = __import__(name, fromlist=["_"])
     copy = types.ModuleType(name)
     copy.__dict__.update(__file__=original.__file__, __package__=original.__package__, __spec__=original.__spec__)

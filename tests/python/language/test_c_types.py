@@ -222,7 +222,7 @@ def shown(value: Any) -> str:
 
 
 def parts(value: Any) -> Any:
-    """What can be compared of an object that has been made twice."""
+    """The comparable parts of an object that has been made twice."""
     if isinstance(value, weakref.ProxyTypes):
         return type(value), shown(value.__repr__())
     if hasattr(value, "__next__"):

@@ -1,4 +1,4 @@
-"""What is captured of a module or of another callable object is called as its class says at that time."""
+"""A capture of a module or of another callable object is called as its class says at that time."""
 
 from collections.abc import Callable
 from typing import Any

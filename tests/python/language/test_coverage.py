@@ -206,7 +206,7 @@ def sections() -> dict[str, list[Case]]:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What became of a case: its state, why, how it differs from the eager run, and whether that raises."""
+    """The outcome of a case: its state, why, how it differs from the eager run, and whether that raises."""
 
     state: str
     reasons: tuple[tuple[str, str], ...] = ()
@@ -274,7 +274,7 @@ def _plain(detail: str) -> str:
 
 
 def row(case: Case) -> str:
-    # What breaks first is the reason; the next ones are often its consequences.
+    # The first break is the reason; the next ones are often its consequences.
     found = outcome(case)
     reasons = [f"[{code}](graph_breaks.md#{code}): {detail}" if code else detail for code, detail in found.reasons]
     if len(reasons) > REASONS_IN_A_ROW:

@@ -1,7 +1,7 @@
-"""What an operation iterates itself: each operation of CPython and its library that takes an iterable, with iterables of each kind.
+"""Operations that iterate an operand: each operation of CPython and its library that takes an iterable, with iterables of each kind.
 
 The items, and how far an iterator has gone, are those of eager Python, in a second call with other contents as well: a trace may
-run no iterator of the program's for real, nor believe what it gave at the capture.
+run no iterator of the program's for real, nor rely on what it yielded at the capture.
 """
 
 import array
@@ -503,7 +503,7 @@ def function_of(operation: str, made_inside: str | None = None) -> Callable[...,
 
 
 def drawn(value: Any) -> Any:
-    """What can be seen of a result."""
+    """The visible parts of a result."""
     if isinstance(value, torch.Tensor):
         return f"{value.dtype} {tuple(value.shape)} {value.tolist()}"
     if isinstance(value, dict):

@@ -1,10 +1,10 @@
 """Objects of C types: what they hold is known or not read.
 
-Each maker gives an object from outside, a list of reads (attributes, methods, operators), and a way to change it. A captured
+Each maker returns an object from outside, a list of reads (attributes, methods, operators), and a way to change it. A captured
 function reads; between the calls the object is changed by its own means. Every call equals eager's, on an object of its own.
 """
 
-# What is spelt out here is what is tested.
+# The code is under test as it is spelled out here.
 # ruff: noqa: SIM105, UP031
 
 import array

@@ -88,7 +88,7 @@ READINGS: dict[str, Callable[[Any], list[int]]] = {
     "nested": lambda made: [int(part.strip("[]{}<> ")) for part in str([made]).split(",")],
 }
 
-TEXTS = {"repr", "format", "nested"}  # of which those of tensors are no numbers
+TEXTS = {"repr", "format", "nested"}  # those of tensors are no numbers
 
 MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "set": lambda things: set(things),
@@ -127,7 +127,7 @@ def test_each_item_comes_once_and_in_one_order(reading: str, make: str, kind: ty
         for _ in range(20):
             _, first, second = captured(X, fresh(kind))
             assert sorted(first) == [0, 1, 2, 3]
-            assert first == second or reading == "pop"  # of a copy
+            assert first == second or reading == "pop"  # pops from a copy
 
 
 WHOLE: dict[str, Callable[[list[Any]], Any]] = {

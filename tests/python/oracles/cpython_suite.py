@@ -92,7 +92,7 @@ test_dbm_sqlite3 test_free_threading test_generated_cases test_math_property tes
 test_perfmaps test_str test_type_aliases test_type_params
 """.split()  # noqa: SIM905
 
-# What runs in seconds: a part for every day.
+# Modules that run in seconds: a part for every day.
 SMALL = """
 test_iter test_list test_set test_tuple test_class test_with test_contextlib test_unpack test_unpack_ex test_extcall
 test_keywordonlyarg test_named_expressions test_super test_property test_slice test_augassign test_raise test_userdict test_abc
@@ -183,7 +183,7 @@ EXEMPT: dict[str, str] = {
     "test.test_warnings.*WarningsDisplayTests.test_tracemalloc": FRAMES,
 }
 
-# Of tests that CPython 3.12 and 3.13 bring, or have changed.
+# Tests that CPython 3.12 and 3.13 bring, or have changed.
 if sys.version_info >= (3, 12):
     EXEMPT |= {
         "test.test_int.PyLongModuleTests.test_pylong_str_to_int": "C code negates in place what it takes for a new int of Python code's",
@@ -244,7 +244,7 @@ LEFT_OUT = {
     "test_memoryio": ["test_memory_error"],
     "test_pyexpat": ["test_error_path_no_crash"],
     "test_capi": [
-        "test_uninitialized_list_repr",  # gives Python code a list that C code has not filled, as none may
+        "test_uninitialized_list_repr",  # passes to Python code a list that C code has not filled, as none may
         "*.TestDictWatchers.test_clear_unassigned_watcher_id",  # clears the one that the versions of dicts come from
     ],
     # Under any frame hook, one that captures nothing included, CPython tells of other events: calls of Python functions are calls of C
@@ -349,7 +349,7 @@ LEAST_SECONDS = 600  # that a module has beside torch: short ones start processe
 
 @dataclasses.dataclass
 class Outcome:
-    """What a module's tests did."""
+    """The results of a module's tests."""
 
     results: dict[str, str]  # test id -> passed, failed, error, skipped; of a doctest module the module alone
     seconds: float
@@ -407,7 +407,7 @@ def run_plainly(arguments: list[str], output: pathlib.Path, timeout: float) -> i
 
 def run_captured(arguments: list[str], output: pathlib.Path, timeout: float, environment: dict[str, str]) -> int:
     """Runs the same in a fork of a process that has torch; its exit status."""
-    os.environ["PYTHONHASHSEED"] = "0"  # of the process that is forked
+    os.environ["PYTHONHASHSEED"] = "0"  # for the process that is forked
     process = SERVER.Process(target=run_suite, args=(arguments, output, environment))
     process.start()
     process.join(timeout)
@@ -448,7 +448,7 @@ def read_report(report: pathlib.Path) -> dict[str, str]:
     """Test id -> outcome, from regrtest's JUnit file."""
     results = {}
     for case in ElementTree.parse(report).getroot().iter("testcase"):
-        name = re.sub(r" at 0x[0-9a-f]+", "", case.get("name", ""))  # of a subtest's arguments
+        name = re.sub(r" at 0x[0-9a-f]+", "", case.get("name", ""))  # in a subtest's arguments
         if not name:  # a subtest's, which its test's outcome says too
             continue
         outcome = "passed"
@@ -477,7 +477,7 @@ class Comparison:
     changed: set[str]  # tests, exempt or not, whose outcome is neither as in `plain` nor as beside torch
 
     def differences(self, exemptions: dict[str, str]) -> list[str]:
-        """What the capture changed and that is not exempt, in words."""
+        """The changes by the capture that are not exempt, in words."""
         if self.plain.results and not self.captured.results:
             return [f"all {len(self.plain.results)} tests: the run has no results, exit status {self.captured.exit_status}"]
         found = [

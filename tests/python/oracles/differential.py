@@ -52,7 +52,7 @@ def _programs() -> list[pathlib.Path]:
 
 
 def _is_for_another_torch(path: pathlib.Path) -> bool:
-    """Whether it says "# not_on_torch: 2.15", the torch that runs: one that cannot run the program eagerly."""
+    """True if it says "# not_on_torch: 2.15", the torch that runs: one that cannot run the program eagerly."""
     declared = re.search(r"^# not_on_torch: (.*)$", path.read_text(), re.MULTILINE)
     return declared is not None and TORCH in declared[1].split()
 
@@ -86,7 +86,7 @@ _PLAIN = (
 
 @dataclasses.dataclass(frozen=True)
 class Header:
-    """What a program's first lines declare."""
+    """The declarations in a program's first lines."""
 
     graphs: int
     backends: tuple[str, ...] | None
@@ -234,7 +234,7 @@ class Portrait:
 
 
 def _torch_internal(value: Any) -> bool:
-    """Operators, libraries and the like, whose caches are nobody's business."""
+    """True for operators, libraries and the like, whose caches are irrelevant to the comparison."""
     return type(value).__module__.startswith("torch.") and not isinstance(value, (torch.nn.Module, tuple))
 
 
@@ -356,7 +356,7 @@ class Caller:
             self(f"call {index}", target, arguments, program.keywords() if hasattr(program, "keywords") else {})
 
     def draw_the_rest(self, program: types.ModuleType) -> None:
-        """What the program holds, and gradients."""
+        """Draws the program's contents, and gradients."""
         self.portrait.turn()
         _draw_program(self.portrait, program)
         for path, leaf in self.portrait.leaves:
@@ -440,7 +440,7 @@ def _backward(portrait: Portrait, result: Any) -> None:
         elif dataclasses.is_dataclass(value) and not isinstance(value, type):
             for field in dataclasses.fields(value):
                 collect(getattr(value, field.name))
-        elif type(value).__module__ == "__program__":  # AOTAutograd gives zeros where nobody asks for a gradient
+        elif type(value).__module__ == "__program__":  # AOTAutograd returns zeros where no gradient is asked for
             collect(vars(value) if hasattr(value, "__dict__") else None)
 
     collect(result)
@@ -476,7 +476,7 @@ def bounded(seconds: int) -> Iterator[None]:
 
 
 def differences(expected: Observation, actual: Observation, exact: bool) -> list[str]:
-    """What differs, as lines for a person: empty where nothing does.
+    """The differences, as lines for a person: empty where there are none.
 
     Args:
         exact: tensors must be equal bit for bit; otherwise within torch.testing's tolerances for their dtype.

@@ -1,4 +1,4 @@
-"""What processes of a group run beside each other, under torchrun: captured and as it is. Prints a line of JSON for each program.
+"""Programs that the processes of a group run beside each other, under torchrun: captured and as they are. Prints a line of JSON for each.
 
     torchrun --nproc-per-node 2 tests/python/oracles/distributed_programs.py [collectives|training]
 """
@@ -99,7 +99,7 @@ def who_am_i(x: Tensor) -> Any:
 
 
 def metric(x: Tensor) -> Any:
-    """What a validation loop does: no gradients, sums of all processes."""
+    """The metric of a validation loop: no gradients, sums of all processes."""
     with torch.no_grad():
         correct = torch.stack([(x > 0).sum(), torch.tensor(x.numel())])
         dist.all_reduce(correct)

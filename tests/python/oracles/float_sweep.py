@@ -1,4 +1,4 @@
-"""Every call of torch's that takes a Python float, with a float that changes: captured, it gives the bits that eager gives.
+"""Every call of torch's that takes a Python float, with a float that changes: captured, it returns the bits that eager returns.
 
 The calls are made from torch's own schemas (each argument that is a number, by every Python name of the operator), and from tables for
 operators, lists of tensors and torch.nn.functional. Each is made with tensors of several dtypes and shapes, and called with floats
@@ -362,7 +362,7 @@ def check(text: str, dtype: torch.dtype, shape: tuple[int, ...], backend: str = 
         if refused and expected[0][0] in ("TypeError", "AttributeError"):
             return ""
         if difference(expected[0], outcome(plain, x.clone(), values[0])):
-            return ""  # what lies in memory decides
+            return ""  # uninitialized memory decides
         captured = minidynamo.optimize(backend, recompile_limit=32)(plain)
         try:
             for v, wanted in list(zip(values, expected, strict=True))[: 3 if refused else None]:

@@ -22,7 +22,7 @@ from minidynamo._capture import graph_source
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden"
 
-# What differs from one process or machine to another.
+# Text that differs from one process or machine to another.
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 _NUMBER = re.compile(r"(?<=__minidynamo_compiled_fn_)\d+")
 _TORCH = str(pathlib.Path(torch.__file__).parent)
@@ -34,9 +34,9 @@ def names() -> list[str]:
 
 
 def text_of(name: str) -> str:
-    """What the program's calls leave: the code of `f`, and each entry in the order in which they were made.
+    """The text of what the program's calls leave: the code of `f`, and each entry in the order in which they were made.
 
-    Runs with the backend "eager"; guards on torch's settings are left out, and so is what no reader would compare.
+    Runs with the backend "eager"; guards on torch's settings are left out, and so is all that no reader would compare.
     """
     path = next(path for path in differential.PROGRAMS if path.stem == name)
     minidynamo.reset()

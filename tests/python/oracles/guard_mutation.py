@@ -52,7 +52,7 @@ Apply = Callable[[], object]  # makes the change
 
 @dataclasses.dataclass(frozen=True)
 class World:
-    """What a load of a program shows to a call.
+    """The objects that a load of a program shows to a call.
 
     Attributes:
         roots: by name: the arguments (a list that the call is made with), keywords, and the captured function or method.
@@ -222,7 +222,7 @@ def _held_by_function(path: str, function: types.FunctionType) -> Iterator[Place
     for name, value in (function.__kwdefaults__ or {}).items():
         yield Place(f"{path}.__kwdefaults__[{name!r}]", value, lambda new, name=name: function.__kwdefaults__.__setitem__(name, new))
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-        if name == "__classdict__":  # what is written there goes past the class
+        if name == "__classdict__":  # writes to it go past the class
             continue
         with contextlib.suppress(ValueError):
             yield Place(
@@ -614,7 +614,7 @@ class Run:
             target = wrap(program.f)
             calls = getattr(program, "calls", [program.inputs] * 2)
             differential._seed()
-            # What stands in a circle of references ends when the collector comes: as it was at first, and by the end.
+            # An object in a circle of references ends when the collector comes: as it was at first, and by the end.
             ends_are_seen = change is not None and change.endswith("__del__ set")
             for index, make_inputs in enumerate([*calls, calls[0], calls[0]]):
                 try:
@@ -641,7 +641,7 @@ class Run:
     def _apply(world: World, name: str) -> None:
         for change in changes(world):
             if change.name == name:
-                # What cannot be done (a class that refuses an attribute, a base that does not fit) is no change.
+                # A change that cannot be made (a class that refuses an attribute, a base that does not fit) is no change.
                 with contextlib.suppress(AttributeError, TypeError, RuntimeError, ValueError, IndexError, KeyError):
                     change.apply()
                 return
@@ -666,7 +666,7 @@ class Run:
             yield World(program, list(calls[0]()), keywords, self.is_model)
 
     def differences(self, change: str, backend: str) -> list[str]:
-        """What is not as it is eagerly after the change, for a person; empty where nothing is."""
+        """The differences from eager after the change, for a person; empty where there are none."""
         expected = self._observe_eagerly(change)
         if expected is None:
             return []
@@ -678,7 +678,7 @@ class Run:
         found = differential.differences(expected, actual, exact=self.exact)
         if not found:
             return []
-        # What is only so the first time in a process (a warning), or each time otherwise (memory that nobody wrote to).
+        # Some differences appear only the first time in a process (a warning), or vary each time (uninitialized memory).
         for value in (float("nan"), 1e30, 0.0):
             _litter(value)
             again = self._observe_eagerly(change)
@@ -700,7 +700,7 @@ def _is_shared(value: Any, before: Any) -> bool:
 
 
 def _is_within(path: str, outer: set[str]) -> bool:
-    """Whether a path is one of the others, or leads on from one."""
+    """True if a path is one of the others, or leads on from one."""
     return any(path[:end] in outer for end in range(1, len(path) + 1) if end == len(path) or path[end] in ".[")
 
 
@@ -828,7 +828,7 @@ def _in_processes(path: pathlib.Path, log: pathlib.Path, options: argparse.Names
             os.dup2(file, 2)
             try:
                 _one_program(path, options, skipped=sum(line.startswith("@ ") for line in lines))
-            except BaseException as error:  # of the program itself: nothing comes after it
+            except BaseException as error:  # the program's own: nothing comes after it
                 print(f"! {type(error).__name__}: {error}\n{END}", flush=True)
             finally:
                 os._exit(0)
@@ -840,7 +840,7 @@ def _in_processes(path: pathlib.Path, log: pathlib.Path, options: argparse.Names
 
 
 def _crashes_eagerly(path: pathlib.Path, log: str, options: argparse.Namespace) -> bool:
-    """Whether the last change of the log brings CPython itself down (a `split` of an exception group that gives None)."""
+    """True if the last change of the log brings CPython itself down (a `split` of an exception group that returns None)."""
     change = [line[2:] for line in log.splitlines() if line.startswith("@ ")][-1:]
     child = os.fork()
     if not child:

@@ -20,7 +20,7 @@ def keep(code: types.CodeType) -> None:
 
 
 def keep_all() -> None:
-    """Of all functions that there are now."""
+    """Keeps the code of all functions that there are now."""
     for function in gc.get_objects():
         if type(function) is types.FunctionType:
             keep(function.__code__)

@@ -299,7 +299,7 @@ def check(text: str, dtype: str, layout: str) -> str:
     if refused and expected[0][0] in ("AttributeError",):
         return ""
     if difference(expected, outcome(plain, *arrays(dtype, layout))[0]):
-        return ""  # what lies in memory decides
+        return ""  # uninitialized memory decides
     captured = minidynamo.optimize("eager", recompile_limit=32)(plain)
     try:
         actual, own = outcome(captured, *arrays(dtype, layout))

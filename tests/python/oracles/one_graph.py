@@ -1,4 +1,4 @@
-"""That a function of one tensor is one graph, and gives what it gives eagerly."""
+"""Checks that a function of one tensor is one graph, and returns what it returns eagerly."""
 
 from collections.abc import Callable
 from typing import Any

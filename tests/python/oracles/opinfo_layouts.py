@@ -233,7 +233,7 @@ class Comparing(TorchDispatchMode):
 
 
 def meta_agrees(function: Any, arguments: Any, real: Any) -> bool:
-    """Whether the dispatcher's meta kernel gives results of the same sizes, strides and dtypes."""
+    """True if the results of the dispatcher's meta kernel have the same sizes, strides and dtypes."""
     if any(r is a for r in oracle.tensors_of(real) for a in oracle.tensors_of(arguments)):
         return True  # it makes no tensor
 

@@ -42,7 +42,7 @@ GOOD = ("same", "data", "skipped", "raises")  # outcomes
 
 
 class Different(Exception):
-    """A fake result that is not what eager PyTorch gives."""
+    """A fake result that differs from that of eager PyTorch."""
 
 
 def tensors_of(tree: Any) -> list[torch.Tensor]:

@@ -25,7 +25,7 @@ from torch.utils._pytree import tree_flatten
 
 import minidynamo
 
-# Random numbers, or memory that nobody wrote to.
+# Random numbers, or uninitialized memory.
 LEFT_OUT = ("bernoulli", "empty", "rand", "normal", "dropout", "multinomial", "uniform", "cauchy", "exponential", "geometric", "log_normal")
 
 
@@ -62,7 +62,7 @@ def described(result: Any, given: list[torch.Tensor]) -> list[Any]:
 
 
 def equal(expected: list[Any], actual: list[Any]) -> str:
-    """What differs; empty: nothing."""
+    """The difference; empty: none."""
     if len(expected) != len(actual):
         return f"{len(actual)} results for {len(expected)}"
     for one, other in zip(expected, actual, strict=True):
@@ -98,7 +98,7 @@ def check(op: Any, most: int, seed: int = 0) -> list[tuple[str, str]]:
                 expected = described(program(*given), given)
                 torch.manual_seed(0)
                 if equal(expected, described(program(*given), given)):
-                    break  # of no use
+                    break  # no use
             except Exception:  # not with such sizes
                 continue
             before = minidynamo.stats()["captured"]

@@ -1,7 +1,7 @@
 """Captures torch's own table of operators (OpInfo) under vmap, grad and jvp, and compares with eager functorch.
 
 Each sample of an operator that eager functorch takes is a case: it counts as one graph if `fullgraph` captures it, and as equal if
-results, and the gradients that an outer backward pass gives, are those of the eager run.
+results, and the gradients of an outer backward pass, are those of the eager run.
 
     python tests/python/oracles/opinfo_transforms.py --json /tmp/opinfo.json        # all operators, some minutes on two cores
     python tests/python/oracles/opinfo_transforms.py --operators add,matmul
@@ -108,7 +108,7 @@ def check(op: Any, name: str, most: int) -> list[tuple[str, str]]:
                 expected = observed(program, tensors, wants_gradient)
                 again = observed(program, tensors, wants_gradient)
                 break
-            except Exception:  # what eager functorch does not do
+            except Exception:  # eager functorch does not do it
                 expected = again = None
         if expected is None or not equal(expected, again):
             continue

@@ -252,7 +252,7 @@ CASES = {make.__name__: make for make in (containers, attributes, classes, closu
 
 
 def look(args: tuple[Any, ...]) -> State:
-    """Of each object by itself: in which order two objects are written to is not promised where memory ends between."""
+    """The state of each object by itself: in which order two objects are written to is not promised where memory ends between."""
     state: State = {}
     for place, value in enumerate(args):
         own = {}
@@ -313,7 +313,7 @@ class NativeMemory:
 
 @dataclasses.dataclass
 class Expected:
-    """Of a call in eager: the result, each state of each argument between any two lines, and the last one."""
+    """The expectations of a call, from eager: the result, each state of each argument between any two lines, and the last one."""
 
     result: str
     on_the_way: dict[str, set[str]]
@@ -344,7 +344,7 @@ def eager_call(function: Function, args: tuple[Any, ...]) -> Expected:
 def says_no_memory(error: BaseException) -> bool:
     """MemoryError, or what torch and CPython 3.11 say in its place in eager code too (`test_eager_itself`).
 
-    torch raises an error of its own where it has no memory for a tensor's object, and `Tensor.to` gives its result with the error
+    torch raises an error of its own where it has no memory for a tensor's object, and `Tensor.to` returns its result with the error
     still set. CPython loses an exception on its way to a handler when it has no memory for what it pushes there.
     """
     text = str(error)
@@ -356,10 +356,10 @@ def says_no_memory(error: BaseException) -> bool:
 
 
 class Experiments:
-    """Of one step of a case: the call with that number, after those before it.
+    """Experiments with one step of a case: the call with that number, after those before it.
 
     Attributes:
-        without: whether memory is being refused now.
+        without: true while memory is being refused.
     """
 
     without = False
@@ -370,7 +370,7 @@ class Experiments:
         self.expected = [eager_call(function, args) for args in calls]
 
     def make_one(self, start: int, stop: int) -> tuple[str, bool, bool]:
-        """What is wrong, if anything; whether the program got a MemoryError; whether the call ended with an entry more."""
+        """The failure, if any; whether the program got a MemoryError; whether the call ended with an entry more."""
         function, calls = self.make()
         function = fresh(function)
         captured = minidynamo.optimize(backend)(function)

@@ -1,7 +1,7 @@
 """Writes programs as source in the form that differential.py runs: program_grammar.py says what they are made of.
 
 The writer fills the grammar's templates with draws from a generator of random numbers, keeps track of which names are bound
-to which kind, and counts how often a statement may run. The same number gives the same program.
+to which kind, and counts how often a statement may run. The same number makes the same program.
 A line on which a graph break is expected ends in `# breaks`.
 """
 
@@ -163,14 +163,14 @@ class Writer:
         self.careless = self.chance(3)  # changes in place what autograd may have saved
         self.unbroken = self.chance(10)  # nothing that is known to end a graph
         self.functions: list[str] = []
-        self.classes = ["Leaf"]  # of the module, that classes may derive from
+        self.classes = ["Leaf"]  # the module's, that classes may derive from
         self.signatures: dict[str, Signature] = {}
         self.costs: dict[str, int] = {}
         self.scope = Scope({}, {}, None)
         self.names = 0
         self.statements = 0
         self.inner = 0
-        self.in_method = False  # what is being written may be a method of a leaf, so that it must not call one
+        self.in_method = False  # the function being written may be a method of a leaf, so that it must not call one
         self.nesting = 0  # functions being written
         self.times = 1  # how often what is being written runs, at most
         self.cost = 0
@@ -572,7 +572,7 @@ class Writer:
         return Program("\n\n\n".join([definitions("\n".join(parts)), *parts, f"calls = [{', '.join(calls)}]"]) + "\n", self.statements)
 
 
-# What a statement may be: a table of templates or a method of the writer, as often as it is to appear.
+# The statements: a table of templates or a method of the writer, as often as it is to appear.
 STATEMENTS: list[Any] = [
     *([BINDINGS] * 8 + [BREAKING_STATEMENTS] * 6 + [CONTAINERS] * 4 + [OBJECTS] * 5 + [IN_PLACE] * 4 + [GLOBALS] * 2 + [TALKS] * 2),
     *(["condition"] * 3 + ["for_loop"] * 3 + ["leave", "while_loop", "try_block", "with_block"] * 2),

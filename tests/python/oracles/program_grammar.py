@@ -1,4 +1,4 @@
-"""What generated programs are made of: tables of templates, one template for each thing that a program may say.
+"""The parts of generated programs: tables of templates, one template for each thing that a program may say.
 
 A hole in a template stands for a value, a name or a target of some kind; program_generator.py fills it with draws and keeps
 track of which names are bound to which kind. Forms of a hole:
@@ -305,7 +305,7 @@ MATCHED = {
     "(<int>, <ints>)": ["(0 | 1, [<k:int>, *<l:ints>])", "(<k:int>, [])", "(<k:int>, [_, _])"],
 }
 
-# What a class statement may hold, as derived from Leaf.
+# Bodies of a class statement, as derived from Leaf.
 CLASS_BODIES = [
     *("rate = <int>", "rate = <int>\nshared = [<int>]", "made = 0", "__slots__ = ()", "count: int = <int>"),
     "def pull(self, <k:int>=1):\n    return super().pull(<k>) + <%vec>",
@@ -327,7 +327,7 @@ CLASS_BODIES = [
     "def __del__(self):\n    pass",
 ]
 
-# What may change before a call: statements of a function that makes its arguments, over those and the program's own globals.
+# Changes before a call: statements of a function that makes its arguments, over those and the program's own globals.
 CHANGES = templates("""
     items = []   items = None   items = [1] * 5   items = (1, 2)   items = ['a', 'b']   items = [True, 2.5]   items = box.items
     items.append(3)   items = [*items, 0]   items = list(items)   items.reverse()   items = [10**20, -1]   items = range(3)

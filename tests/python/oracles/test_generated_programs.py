@@ -54,7 +54,7 @@ DEFECTS = ("internal", "guards-fail")  # reasons to give up a frame that are alw
 THREADS = 4
 # How a program of a number is run. AOTAutograd takes longer than all the rest.
 WAYS = ("eager",) * 17 + ("threads",) * 2 + ("aot_eager",)
-SIZES = (3, 5, 2, 4)  # of tensors, in calls behind those with their own
+SIZES = (3, 5, 2, 4)  # tensors' sizes, in calls behind those with their own
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +124,7 @@ LIMITS_OF_AOTAUTOGRAD = (
 
 
 def _is_history_of_view(difference: str) -> bool:
-    """Whether a view that was made where no history is recorded has one, which AOTAutograd gives it under torch.compile too."""
+    """True if a view has a history where none is recorded, which AOTAutograd sets under torch.compile too."""
     expected, _, got = difference.partition("\n     got ")
     return expected.removeprefix("expected ").replace("leaf True", "leaf False") == got
 
@@ -373,12 +373,12 @@ def search(seeds: list[int], examples: int, folder: pathlib.Path) -> int:
     return len(list(folder.glob("*.py")))
 
 
-# What the programs are like
+# The traits of the programs
 
 
 @dataclasses.dataclass
 class Features:
-    """What happened in one program's eager run."""
+    """Facts about one program's eager run."""
 
     statements: int
     executed: int = 0

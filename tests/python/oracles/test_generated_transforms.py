@@ -27,13 +27,13 @@ from transform_generator import TransformProgram
 
 import minidynamo
 
-BACKENDS = ("eager", "eager", "aot_eager")  # of programs by their numbers
-CALLS = 4  # of which the last two are with other sizes
+BACKENDS = ("eager", "eager", "aot_eager")  # for programs by their numbers
+CALLS = 4  # the last two are with other sizes
 PROGRAMS_PER_PROCESS = 100
 
 
 def arguments(program: TransformProgram, call: int) -> list[torch.Tensor]:
-    """Of one call: every other one's need gradients, as far as they have any dimension."""
+    """The arguments of one call: every other one's need gradients, as far as they have any dimension."""
     generator = torch.Generator().manual_seed(call)
     sizes = transform_generator.sizes_of(call)
     given = [torch.randn([sizes[one] for one in shape], dtype=torch.float64, generator=generator) for shape in program.shapes]
@@ -41,7 +41,7 @@ def arguments(program: TransformProgram, call: int) -> list[torch.Tensor]:
 
 
 def observed(program: TransformProgram, function: Callable[..., Any], call: int) -> list[Any]:
-    """What a call gives: results and gradients, and its arguments afterwards."""
+    """The results and gradients of a call, and its arguments afterwards."""
     given = arguments(program, call)
     torch.manual_seed(call)
     results = tree_leaves(function(*given))
@@ -68,7 +68,7 @@ def difference(expected: Any, actual: Any) -> str | None:
 
 
 def fails_in_torch_compile(program: TransformProgram, function: Callable[..., Any], call: int) -> bool:
-    """Whether AOTAutograd does not take a program from torch's own front end either: changes in place within transforms, mostly."""
+    """True if AOTAutograd does not take a program from torch's own front end either: changes in place within transforms, mostly."""
     torch._dynamo.reset()
     try:
         observed(program, torch.compile(function, backend="aot_eager"), call)
@@ -78,7 +78,7 @@ def fails_in_torch_compile(program: TransformProgram, function: Callable[..., An
 
 
 def check(program: TransformProgram, backend: str) -> tuple[str, str]:
-    """What became of a program ("equal", "no program", "different"), and the difference or why it was cut."""
+    """The outcome of a program ("equal", "no program", "different"), and the difference or why it was cut."""
     sys.modules["__program__"] = module = types.ModuleType("__program__")  # which torch.compile asks for within torch.cond
     space = vars(module)
     exec(compile(program.text, "<generated>", "exec"), space)

@@ -109,7 +109,7 @@ def main() -> int:
 
     sys.setswitchinterval(1e-4)
     workers = [threading.Thread(target=work, args=(thread,)) for thread in range(threads)]
-    with contextlib.redirect_stdout(io.StringIO()):  # what the programs print would hide what differs
+    with contextlib.redirect_stdout(io.StringIO()):  # the programs' prints would hide the differences
         for worker in workers:
             worker.start()
         for worker in workers:

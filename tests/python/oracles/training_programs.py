@@ -1,4 +1,4 @@
-"""What programs that train share: a small net and its input, and how what they leave is compared."""
+"""Helpers of programs that train: a small net and its input, and how what they leave is compared."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ def gradients(module: nn.Module) -> list[Any]:
 
 
 def plain(value: Any) -> Any:
-    """What can be compared of what a program gives."""
+    """The comparable form of a program's result."""
     if isinstance(value, torch.Tensor):
         return value.detach().tolist(), value.requires_grad, value.is_leaf, value.dtype, value.is_sparse
     if isinstance(value, (list, tuple)):

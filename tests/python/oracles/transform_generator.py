@@ -1,7 +1,7 @@
 """Random programs that nest transforms: torch.func's, autograd.Function within them, checkpoints, torch.cond.
 
 A program is a text that defines `f`, and the shapes of its arguments by letters, so that it can be called with tensors of several
-sizes. Each function in it takes tensors and gives one; what stands in it is an expression of what it is given and of what the
+sizes. Each function in it takes tensors and returns one; its body is an expression of its parameters and of what the
 functions around it have, or a transform of another such function.
 """
 
@@ -106,12 +106,12 @@ class TransformProgram:
 
 
 def sizes_of(call: int) -> dict[str, int]:
-    """What the letters stand for in the call of this number."""
+    """The meaning of the letters in the call of this number."""
     return {**({"a": 2, "b": 3, "c": 4} if call < 2 else {"a": 4, "b": 2, "c": 3}), **FIXED}
 
 
 class Variables:
-    """What an expression may use: names with their shapes."""
+    """The variables of an expression: names with their shapes."""
 
     def __init__(self, known: list[tuple[str, Shape]]) -> None:
         self.known = known
@@ -135,11 +135,11 @@ class Writer:
     def function(
         self, shapes: list[Shape], around: list[tuple[str, Shape]], depth: int, inside: frozenset[str], pad: str, to: str = "any"
     ) -> tuple[list[str], str, Shape]:
-        """Lines that define a function of tensors of these shapes, its name, and the shape of what it gives.
+        """Lines that define a function of tensors of these shapes, its name, and the shape of its result.
 
         Arguments:
             inside: the kinds of transforms that it is called in.
-            to: "scalar" for a function that gives one number, "small" for one that gives few.
+            to: "scalar" for a function that returns one number, "small" for one that returns few.
         """
         name = self.name("f")
         parameters = [self.name("x") for _ in shapes]
@@ -222,7 +222,7 @@ class Writer:
     def transformed(
         self, known: Variables, at: str, shape: Shape, depth: int, inside: frozenset[str], pad: str
     ) -> tuple[list[str], str, Shape] | None:
-        """Lines that define a function, the call of a transform of it, and the shape of what that gives; or None."""
+        """Lines that define a function, the call of a transform of it, and the shape of that call's result; or None."""
         around = known.known
         kinds = ["vmap", "vmap", "grad", "grad_and_value", "jvp", "vjp", "jacrev", "jacfwd", "hessian", "parameters", "dual"]
         kinds += ["captured_vjp"]

@@ -140,7 +140,7 @@ def passed_on(values):
 
 
 def shown(function, value):
-    """What a call gives, as text without addresses."""
+    """The result of a call, as text without addresses."""
     return re.sub(r"0x[0-9a-f]+", "0x", repr(function(value, torch.ones(1))))
 
 

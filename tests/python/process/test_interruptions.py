@@ -81,7 +81,7 @@ print(handled == caught == ROUNDS, handled, caught)
 
 
 def test_a_handler_that_returns_runs_for_real() -> None:
-    """What it writes is there, once; it may call captured functions itself."""
+    """The handler's writes are there, once; it may call captured functions itself."""
     out = _run("""
 sent = seen = 0
 g = minidynamo.optimize("eager")(lambda x: x + 1)
@@ -169,7 +169,7 @@ for delay, f in ((0.3, endless), (0.3, recursive), (0.5, recursive), (0.6, recur
 
 @pytest.mark.parametrize("handler", ["function", "method", "callable object"])
 def test_a_handler_raises_in_a_backend(handler: str) -> None:
-    """What it raises is the program's, whatever its class: no failure of the backend."""
+    """The handler's exception is the program's, whatever its class: no failure of the backend."""
     make = {"function": "raising", "method": "Handler().method", "callable object": "Handler()"}[handler]
     out = _run(f"""
 class Late(Exception):
@@ -363,7 +363,7 @@ def handler(number, frame):
     raise KeyboardInterrupt
 
 signal.signal(signal.SIGALRM, handler)
-gc.disable()  # what is raised in a finalizer, CPython drops
+gc.disable()  # an exception in a finalizer, CPython drops
 STEPS = 3 * ROUNDS
 for step in range(STEPS):
     try:

@@ -827,7 +827,7 @@ def test_backends_made_with_aot_autograd_and_torchs_own_as_callables() -> None:
         assert minidynamo.stats()["graphs"] == 1
 
 
-# What other tools have made, called from a captured function.
+# Functions that other tools have made, called from a captured function.
 
 
 def relu_twice(x: torch.Tensor) -> torch.Tensor:
@@ -939,7 +939,7 @@ def test_exported_and_symbolically_traced_programs_are_traced_through() -> None:
             torch.testing.assert_close(captured(torch.ones(3)), module(torch.ones(3).sin()).cos())
 
 
-# What other tools make of optimized callables: they see the program's own operations, captured before or not.
+# Other tools applied to optimized callables: they see the program's own operations, captured before or not.
 
 
 class WithInner(torch.nn.Module):

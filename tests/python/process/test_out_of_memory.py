@@ -40,7 +40,7 @@ def test_all_allocations_of_python_fail_from_there(case: str) -> None:
 
 
 def test_nothing_was_looked_up_before() -> None:
-    """What is made once in a process is made in the experiment: what failed is made at the next call."""
+    """Objects that are made once in a process are made in the experiment: those that failed are made at the next call."""
     _search("--cold", "--case", "containers", "--step", 0, "--stride", 7 if _FULL else 293, "--all-from-there")
 
 

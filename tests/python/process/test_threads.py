@@ -19,7 +19,7 @@ LIMIT = 240  # seconds for a fresh process, on a machine that does other things 
 
 
 def run_fresh(program: str, *arguments: str, limit: float = LIMIT) -> str:
-    """Runs a program in a process of its own, and gives what it printed.
+    """Runs a program in a process of its own, and returns what it printed.
 
     A process that hangs says where its threads stand, and fails.
     """
@@ -43,7 +43,7 @@ import minidynamo
 torch.set_num_threads(1)
 
 def together(count, work):
-    '''Calls work(i) in as many threads, all at the same moment; gives the results in order.'''
+    '''Calls work(i) in as many threads, all at the same moment; returns the results in order.'''
     barrier = threading.Barrier(count)
     results, errors = [None] * count, []
     def one(i):
@@ -238,7 +238,7 @@ x = torch.randn(4)
 def call(i):
     if i < 8:
         return functions[i][1](x)
-    for _ in range(5):  # what torch.compile does
+    for _ in range(5):  # as torch.compile does
         with torch._dynamo.convert_frame.compile_lock:
             before = working
             time.sleep(0.02)
@@ -510,7 +510,7 @@ minidynamo.config.capture_wait = 20.0
 targets = [(minidynamo.compile(f, backend="eager"), f) for f in (plain, broken)]
 bare = minidynamo.compile(layer, backend="eager")
 lock = threading.Lock()
-# A call sees what guarded state was at some moment of it: with nobody writing it is exact, and checked then.
+# A call sees guarded state as it was at some moment of it: without a writer it is exact, and checked then.
 writing = threading.Event()
 def mutate(r):
     what = r.randrange(7)
@@ -533,7 +533,7 @@ def work(i):
         if r.random() < 0.002 and i == 7:
             minidynamo.reset()
         if n % 50 == 0:
-            with lock:  # nobody writes
+            with lock:  # no writer runs
                 a, b, c = f(mine, k), original(mine, k), bare(mine, k)
                 assert torch.equal(a, b), (a, b)
                 assert torch.equal(c, layer(mine, k))

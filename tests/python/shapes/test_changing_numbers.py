@@ -1,7 +1,7 @@
-"""What code does with a number that changes between calls: each way in which Python and C code of the standard library take one.
+"""Uses of a number that changes between calls: each way in which Python and C code of the standard library take one.
 
 A changing int is a symbolic int to a trace, and a changing float a tensor. C code that asks whether it is given an int, or keeps the
-number and not the object, has to be given what it stands for.
+number and not the object, has to get the number that it stands for.
 """
 
 import enum
@@ -251,7 +251,7 @@ def function_of(block: str) -> Callable[..., Any]:
 
 
 def answer(function: Callable[..., Any], number: Any) -> str:
-    """What the function gives, in words, without addresses."""
+    """The result of the function, in words, without addresses."""
     if isinstance(number, torch.Tensor):
         number = number.clone()  # n -= 1 writes to it
     try:

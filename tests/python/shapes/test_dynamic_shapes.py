@@ -33,7 +33,7 @@ def captured():
 
 
 def captures(f, calls, *, backend="eager", fullgraph=True, **options):
-    """How many captures each of the calls makes; each must give what eager gives."""
+    """How many captures each of the calls makes; each must return what eager returns."""
     optimized = minidynamo.optimize(backend, fullgraph=fullgraph, **options)(f)
     counts = []
     for arguments in calls:
@@ -274,7 +274,7 @@ def test_operator(name, backend):
     assert sum(counts) <= 7
 
 
-FREE = {  # of these, one capture does for all sizes
+FREE = {  # for these, one capture does for all sizes
     "view", "view of both", "flatten", "expand", "permute", "new", "like", "arange", "arange with step", "cat", "stack", "matmul",
     "bmm", "softmax", "reductions", "layer_norm", "cumsum", "broadcast", "where", "mask", "index", "gather", "select", "narrow",
     "repeat", "roll", "flip", "in place", "in place slice", "numel", "outer", "tensordot", "pad", "embedding", "cross entropy",

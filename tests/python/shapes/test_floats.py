@@ -277,7 +277,7 @@ def test_a_branch_at_once_ends_the_graph_where_the_number_is_read():
 
 
 def test_running_mean_of_losses():
-    """What training loops do."""
+    """The mean that training loops keep."""
 
     class Meter:
         def __init__(self):

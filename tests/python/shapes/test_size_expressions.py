@@ -19,7 +19,7 @@ TRIES = 60
 
 
 def value_of(number, values):
-    """Of a number as _tracing_context has it."""
+    """The value of a number as _tracing_context has it."""
     if isinstance(number, int):
         return number
     if number[0] in ("size", "int"):

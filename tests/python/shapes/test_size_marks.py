@@ -1,4 +1,4 @@
-"""What users say of sizes by torch's marks: bounds, sizes that decide nothing; what is open behind a break, and at the recompile limit."""
+"""Users' marks on sizes, by torch: bounds, sizes that decide nothing; what is dynamic behind a break, and at the recompile limit."""
 
 import pytest
 import torch
@@ -120,7 +120,7 @@ class TestUnbacked:
 
 
 class TestAcrossBreaks:
-    """What differs in the first part of a frame differs in the next: no capture takes it as it is first."""
+    """A size that differs in the first part of a frame differs in the next: no capture takes it as it is first."""
 
     def test_marked(self):
         def f(x):

@@ -8,7 +8,7 @@ import minidynamo
 
 
 def outcome(f, arguments):
-    """What a call gives or raises, and the gradients of its inputs."""
+    """The result or exception of a call, and the gradients of its inputs."""
     arguments = [x.detach().clone().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) else x for x in arguments]
     try:
         result = f(*arguments)
@@ -231,7 +231,7 @@ def test_what_is_often_not_as_supposed_is_supposed_no_more(backend):
 
 
 def test_strides_are_asked():
-    """Of a tensor without elements they are others than sizes tell."""
+    """A tensor without elements has other strides than its sizes imply."""
     check(lambda x, n: (torch.ones(2, n.item()).stride(), x + 1), numbers(5, 0, 1), graphs=None)
 
 

@@ -1,4 +1,4 @@
-"""A number of the program's that changes, at everything that programs do with one: each use must give what eager gives.
+"""A number of the program's that changes, at everything that programs do with one: each use must return what eager returns.
 
 A row is an expression of `i`. Each is captured in several forms: `i` is an argument, a size, an attribute, the number of a
 mask's elements, a float, or a truth value, and the program may catch what the use raises.
@@ -467,7 +467,7 @@ def described(value):
 
 
 def outcome(function, argument):
-    """What a call returns or raises, and prints."""
+    """The result or exception of a call, and what it prints."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -426,7 +426,7 @@ def test_real_tensors_are_asked_for() -> None:
 
 
 def test_reported_operators_replay() -> None:
-    """What the observer is told is a program: run on real tensors it gives what eager gives."""
+    """The operators that the observer sees are a program: run on real tensors it returns what eager returns."""
     weight = torch.randn(5, 6)
     bias = torch.randn(5)
 

@@ -31,7 +31,7 @@ class Telling(TorchFunctionMode):
 
 
 class Doubling(TorchFunctionMode):
-    """Gives twice what torch.sin gives."""
+    """Doubles the results of torch.sin."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = function(*args, **(kwargs or {}))

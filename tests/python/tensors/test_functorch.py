@@ -17,7 +17,7 @@ from minidynamo import debug
 
 
 def state() -> tuple[Any, ...]:
-    """What a transform changes of the thread while it runs."""
+    """The state of the thread that a transform changes while it runs."""
     return (
         torch._C._functorch.get_dynamic_layer_stack_depth(),
         torch._C._functorch.get_inplace_requires_grad_allowed(),
@@ -420,7 +420,7 @@ def test_dual_numbers_in_an_autograd_function() -> None:
 
 
 def test_branches_of_several_results_under_vmap() -> None:
-    """torch's own rule gives the first of them alone."""
+    """torch's own rule returns the first of them alone."""
 
     def program(x: torch.Tensor) -> Any:
         return func.vmap(lambda y: torch.cond(y.sum() > 0, lambda z: (z.sin(), z), lambda z: (z.cos(), z + 1), (y,)))(x)
@@ -439,7 +439,7 @@ class Scaled(Square):
 
 
 def test_the_backward_of_a_function_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it reads is guarded, and so is which function it is."""
+    """All that it reads is guarded, and so is which function it is."""
 
     def program(x: torch.Tensor) -> Any:
         return func.grad(lambda y: Scaled.apply(y).sum())(x)

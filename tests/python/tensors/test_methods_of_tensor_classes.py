@@ -638,7 +638,7 @@ class AsksFirst(torch.Tensor):
 
 
 class WithoutSay(torch.Tensor):
-    """Of torch's plain kind, with methods of its own."""
+    """A class of torch's plain kind, with methods of its own."""
 
     __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 

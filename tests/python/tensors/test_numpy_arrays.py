@@ -1,5 +1,5 @@
 """NumPy in captured functions: arrays of tensors and arrays from outside are traced as tensors, by torch's layer for NumPy; results
-have the classes, dtypes and shapes that NumPy itself gives."""
+have the classes, dtypes and shapes of NumPy's own."""
 
 import inspect
 import re

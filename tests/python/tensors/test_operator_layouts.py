@@ -38,7 +38,7 @@ def gaps(*shape: int) -> torch.Tensor:
     return torch.randn(*shape, 2)[..., 0]
 
 
-# Each gives a tensor of whose layout the answer depends.
+# Each returns a tensor of whose layout the answer depends.
 OPERATORS: dict[str, tuple[Callable[..., torch.Tensor], Callable[[], tuple[torch.Tensor, ...]]]] = {
     "conv_input": (F.conv2d, lambda: (last((2, 3, 8, 8)), torch.randn(4, 3, 3, 3))),
     "conv_weight": (F.conv2d, lambda: (torch.randn(2, 3, 8, 8), last((4, 3, 3, 3)))),

@@ -1,4 +1,4 @@
-"""Sparse, quantized and complex tensors: captured, or a break with a reason, and in any case what eager gives."""
+"""Sparse, quantized and complex tensors: captured, or a break with a reason, and in any case eager's result."""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ INDICES = torch.tensor([[0, 1, 1], [2, 0, 2]])
 
 
 def program(name: str, make: Make, function: Callable[..., Any], whole: bool = False) -> None:
-    """`make(call)` gives the arguments of a call; `whole`: it is one graph."""
+    """`make(call)` returns the arguments of a call; `whole`: it is one graph."""
     PROGRAMS[name] = (function, make, whole)
 
 
@@ -162,6 +162,6 @@ def test_equals_eager(name: str, backend: str) -> None:
     captured = minidynamo.compile(function, backend=backend, fullgraph=whole)
     for call in (0, 0, 1, 2):
         compare(observed(captured, make, call), observed(function, make, call))
-    if not whole:  # what is not captured has a reason that is no defect
+    if not whole:  # a program that is not captured has a reason that is no defect
         records = [*minidynamo.debug.graph_breaks(), *minidynamo.debug.uncaptured()]
         assert not {"internal", "guards-fail"} & {record.reason for record in records}, records

@@ -78,7 +78,7 @@ VARIANTS = {
     "marked": marked,
 }  # fmt: skip
 
-# Beside the number of references that somebody holds, these do nothing that two runs could have in common.
+# Beside the number of references that are held, these do nothing that two runs could have in common.
 NOT_COMPARED = {
     "_use_count": "counts the owners of the tensor",
     "_fix_weakref": "repairs the object itself",
@@ -129,7 +129,7 @@ def changes(name):
 
 
 def differences(names, pairs):
-    """What a captured function says otherwise than an eager one, for each name and each (first, second) of two variants."""
+    """The differences of a captured function from an eager one, for each name and each (first, second) of two variants."""
     found = []
     for name in names:
         for first, second in pairs:

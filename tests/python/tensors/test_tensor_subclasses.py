@@ -65,7 +65,7 @@ class Swapped(torch.Tensor):
 
 
 class Unwrapping(torch.Tensor):
-    """Gives plain tensors, and has attributes that it hands on."""
+    """A class whose operations return plain tensors, with attributes that it hands on."""
 
     def __new__(cls, x: torch.Tensor, scale: float = 1.0) -> "Unwrapping":
         return torch.Tensor._make_subclass(cls, x)

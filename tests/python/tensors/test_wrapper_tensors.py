@@ -137,7 +137,7 @@ def _pair(*sizes: int, gradient: bool = False) -> Pair:
 
 
 def _plain(value: Any) -> Any:
-    """What a result is, without its class's own ways of showing itself."""
+    """The plain form of a result, without its class's own ways of showing itself."""
     if isinstance(value, Pair):
         return [type(value).__name__, value.requires_grad, tuple(value.shape), value.stride(), _plain(value.a), _plain(value.b)]
     if isinstance(value, Scaled):
@@ -249,7 +249,7 @@ def test_compiled_by_inductor() -> None:
 
 
 def test_guards() -> None:
-    """What a wrapper holds is part of what is captured: tensors by their metadata, all else by what it is."""
+    """The parts of a wrapper are part of what is captured: tensors by their metadata, all else by what it is."""
 
     def f(w: torch.Tensor) -> torch.Tensor:
         return w * 2

@@ -48,7 +48,7 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
 
 
 def outcomes(function: Function) -> Any:
-    """Of three calls, what they give, leave behind, and make of a backward pass."""
+    """The outcomes of three calls: what they return, leave behind, and make of a backward pass."""
     module, told = holder(), []
     torch.manual_seed(0)
     for scale in (1.0, 1.0, 3.0):

@@ -815,7 +815,7 @@ ONE_GRAPH = {
 }
 
 
-# AOTAutograd differentiates what it is given, whether or not anybody asks for it, and raises at once.
+# AOTAutograd differentiates all its inputs, even if the gradients are not used, and raises at once.
 RAISES_WHERE_IT_IS_COMPILED = {"a_write_to_what_was_saved"}
 
 
@@ -876,7 +876,7 @@ def test_modes_are_as_they_were_where_the_compiled_step_raises() -> None:
 
 
 def test_a_gradient_for_what_needs_none() -> None:
-    """Of a tensor from outside that autograd knows nothing of: an error as eager's, after which all goes on."""
+    """The gradient of a tensor from outside without a history: an error as eager's, after which all goes on."""
     w = torch.ones(3, requires_grad=True)
 
     def f(x: torch.Tensor) -> Any:
