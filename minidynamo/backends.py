@@ -128,7 +128,9 @@ def _registry_of_torch() -> Any:
     return registry
 
 
-def resolve(backend: str | Callable[..., Any], mode: str | None = None, options: dict[str, Any] | None = None) -> CompilerFunction:
+def resolve(
+    backend: str | Callable[..., Any], mode: str | None = None, options: dict[str, Any] | None = None
+) -> CompilerFunction:
     """The compiler for a backend that a user named or brought.
 
     Args:
@@ -208,7 +210,9 @@ def _compile(
     except Exception as error:
         if _is_of_signal_handler(error):
             raise
-        if graph_module.meta.get("unknown_numbers") or any(sizes is None or sizes for sizes in graph_module.meta.get("open_sizes", ())):
+        if graph_module.meta.get("unknown_numbers") or any(
+            sizes is None or sizes for sizes in graph_module.meta.get("open_sizes", ())
+        ):
             graph_module.meta["size_conditions"] = None  # the capture is made again for sizes as they are; then this is an error
             return graph_module.forward
         raise BackendCompilerFailed(name, error) from error
