@@ -1,4 +1,4 @@
-"""What a graph break costs: microseconds for each call, and time of capture, beside torch.compile in one process, medians.
+"""The cost of a graph break: microseconds for each call, and time of capture, beside torch.compile in one process, medians.
 
 A call: a program of two short halves with a break between them, against the two halves captured as functions of their own and
 called one after the other by hand, by the same front end. The difference is what the break costs: the Python code that runs it,
@@ -44,7 +44,7 @@ class FrontEnd:
     graph_break: Pause
 
 
-minidynamo.config.stop_where_slower = False  # what a break costs is asked here, whether or not it pays
+minidynamo.config.stop_where_slower = False  # the cost of a break is measured here, whether or not it pays
 MINIDYNAMO = FrontEnd(minidynamo.compile, minidynamo.reset, minidynamo.graph_break)
 TORCH = FrontEnd(torch.compile, torch.compiler.reset, torch._dynamo.graph_break)
 

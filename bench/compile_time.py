@@ -1,4 +1,4 @@
-"""What people wait for with the backend `inductor`: the first step in an empty cache folder (cold), and in a new process (warm).
+"""The time until the first step with the backend `inductor`: in an empty cache folder (cold), and in a new process (warm).
 
 CPU seconds of the first step, with those of the C++ compiler, beside torch.compile in one run. Each figure is of a process of its own;
 the three kinds of a model come one after the other, so that a busy machine hits all alike:

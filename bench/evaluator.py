@@ -1,11 +1,11 @@
-"""What the evaluator costs where no tensor is: nanoseconds for each bytecode instruction, and for each Python call that it inlines.
+"""The cost of the evaluator without tensors: nanoseconds for each bytecode instruction, and for each Python call that it inlines.
 
 Kernels in the manner of pyperformance are captured, and the time of their traces divided by the instructions that these evaluated;
 CPython's own time for the same work stands beside it. A call costs what a loop with one more call in it takes longer.
 
     python bench/evaluator.py [--repeat 7] [--smoke]
 
-Medians over fresh captures. What torch.compile takes for an instruction of a loop of additions is printed too.
+Medians over fresh captures. The time of torch.compile for an instruction of a loop of additions is printed too.
 """
 
 import argparse
@@ -140,7 +140,7 @@ def peer_per_instruction() -> float:
         return time.perf_counter() - began
 
     capture(2)
-    instructions = 5 * 400  # of the 400 iterations more
+    instructions = 5 * 400  # in the 400 further iterations
     return (capture(500) - capture(100)) / instructions
 
 

@@ -1,4 +1,4 @@
-"""What `import minidynamo` costs beyond `import torch`: fresh processes in turns, medians.
+"""The time of `import minidynamo` beyond `import torch`: fresh processes in turns, medians.
 
 python bench/import_time.py [--rounds 7]
 """

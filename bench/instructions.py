@@ -27,7 +27,7 @@ ALLOWED = 1.03
 CALLS = 200
 _COSTS = tuple("0123456789+-*")  # how a line of costs begins
 
-# What a program can tell callgrind, as a library that Python can call.
+# The commands of a program to callgrind, as a library that Python can call.
 SWITCH = """
 #include <valgrind/callgrind.h>
 void start(void) { CALLGRIND_START_INSTRUMENTATION; CALLGRIND_ZERO_STATS; }
@@ -39,7 +39,7 @@ Scenario = tuple[Callable[[], Any], int]
 
 
 def _model(name: str) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """What captures a model anew, and what calls it."""
+    """A function that captures a model anew, and one that calls it."""
     import models
     from measure import run_as_it_is
 

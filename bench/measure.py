@@ -1,4 +1,4 @@
-"""What the benchmarks share: a line that names the machine, and time of repeated calls."""
+"""Helpers of all benchmarks: a line that names the machine, and time of repeated calls."""
 
 import os
 import pathlib

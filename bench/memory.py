@@ -104,7 +104,7 @@ def fill_records() -> None:
 
 
 def live() -> collections.Counter[str]:
-    while gc.collect():  # what one pass frees may free more
+    while gc.collect():  # one pass may free objects that hold others
         pass
     return collections.Counter(f"{type(item).__module__}.{type(item).__qualname__}" for item in gc.get_objects())
 

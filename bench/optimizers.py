@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--smoke", action="store_true", help="once, with few parameters, and minidynamo only")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    minidynamo.config.stop_where_slower = False  # what is timed is the captured step, also where it does not pay
+    minidynamo.config.stop_where_slower = False  # the captured step is timed, also where it does not pay
     tensors, rounds = (4, 1) if arguments.smoke else (arguments.tensors, arguments.rounds)
     print(machine())
     print(f"{tensors} parameters, backend {arguments.backend} for later steps")

@@ -1,6 +1,6 @@
 """How the cost of a capture grows with the size of the program: each kind of program at doubling sizes.
 
-A row gives CPU seconds of the capture, guards, and CPU microseconds of a call that hits, at each size, and the exponents of
+A row has CPU seconds of the capture, guards, and CPU microseconds of a call that hits, at each size, and the exponents of
 the last doubling: 1.0 is linear, 2.0 quadratic. Times are the best of some runs; the exponent is what to look at.
 
     python bench/scaling.py [--sizes 500 1000 2000 4000] [KIND ...]

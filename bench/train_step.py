@@ -133,7 +133,7 @@ def main() -> None:
     parser.add_argument("--smoke", action="store_true", help="a small model, once, and minidynamo only")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    minidynamo.config.stop_where_slower = False  # what is timed is the captured step, also where it does not pay
+    minidynamo.config.stop_where_slower = False  # the captured step is timed, also where it does not pay
     print(machine())
     if arguments.smoke:
         step = minidynamo.optimize(run_as_it_is, fullgraph=True)(make_step("mlp"))

@@ -84,7 +84,7 @@ def transformer(name: str, model: str, config: str, settings: dict[str, Any]) ->
 
 
 def add(name: str, model: str, config: str, settings: dict[str, Any], **arguments: Any) -> None:
-    """A model, called with `arguments`; what is callable there gives a tensor."""
+    """A model, called with `arguments`; a callable among them makes a tensor."""
 
     def build() -> Case:
         made = {key: value() if callable(value) else value for key, value in arguments.items()}
@@ -129,7 +129,7 @@ def add_generation(name: str, settings: dict[str, Any] | None = None) -> None:
 
 @dataclasses.dataclass
 class Generation:
-    """What is captured is not the function that is called, but one that it calls many times."""
+    """The captured function is not the function that is called, but one that it calls many times."""
 
     forward: Callable[..., Any]
     generate: Callable[..., Any]

@@ -16,7 +16,7 @@ ONLY_MEMORY = (
     r"PyTuple_New|PyTuple_Pack|PyList_New|PyDict_New|PySet_New\(nullptr\)|PyFrozenSet_New\(nullptr\)|PyCell_New|PySlice_New|PyMethod_New|"
     r"PyCFunction_New|PyLong_From\w+|PyFloat_FromDouble|PyUnicode_InternFromString|PyUnicode_FromString\b|PyBytes_FromString|PyDict_Copy"
 )
-# What the file does instead of throwing, since CPython's or its own callers take no exception from it.
+# Files that handle the failure in another way than by throwing, since CPython's or their own callers take no exception.
 LOOKED_AT = {
     "python/objects/iterators.cpp",
     "python/objects/numpy_scalar.cpp",

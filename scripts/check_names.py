@@ -16,7 +16,7 @@ TYPE = re.compile(
 
 
 def types(text: str) -> set[str]:
-    """Of namespace minidynamo. The code is formatted: what it holds begins at the first column."""
+    """The types of namespace minidynamo. The code is formatted: the members of the namespace begin at the first column."""
     found, inside = set(), []
     for line in text.splitlines():
         if opened := re.match(r"namespace ?([\w:]*) ?\{", line):

@@ -34,7 +34,7 @@ IGNORED = {
 }
 # Read as another instruction.
 SYNONYMS = {"LOAD_FAST_CHECK": "LOAD_FAST", "POP_ITER": "POP_TOP"}
-# What the assembler writes by number; 0 where this CPython has none.
+# The opcodes that the assembler writes by number; 0 where this CPython has none.
 NUMBERS = (
     *("EXTENDED_ARG", "PRECALL", "END_FOR", "END_SEND", "LOAD_FAST_CHECK", "CALL_KW", "TO_BOOL", "SET_FUNCTION_ATTRIBUTE"),
     *("FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "POP_ITER"),

@@ -1,4 +1,4 @@
-"""What the site's reference does to docstrings: `Example:` is the section that griffe calls `Examples:`."""
+"""Adapts docstrings for the site's reference: `Example:` is the section that griffe calls `Examples:`."""
 
 import re
 from typing import Any

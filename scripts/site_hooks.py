@@ -1,4 +1,4 @@
-"""What mkdocs does to the pages of docs/ beyond its own: addresses of the repository, and the form of links to other sites.
+"""Adapts the pages of docs/ for mkdocs: addresses of the repository, and the form of links to other sites.
 
 The repository's address is in pyproject.toml alone. A page may link to a file of the repository outside docs/ by its relative path,
 as GitHub shows it; on the site such a link leads to the repository. A warning fails the build, which is strict. No address is
@@ -81,7 +81,7 @@ def _linked(line: str, page: str) -> str:
 
 
 def problem_of(address: str) -> str:
-    """What is wrong with the form of an address of another site; "" if nothing is."""
+    """The problem with the form of an address of another site; "" if there is none."""
     try:
         parts = urlsplit(address)
         parts.port  # noqa: B018  # a number, or an error

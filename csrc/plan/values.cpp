@@ -488,8 +488,8 @@ ValueId ValuePlanner::output_of(NodeId node) {
   return add({PlanStep::Kind::Output, nullptr, entry->second});
 }
 
-// A graph that runs below autograd makes no history of a tensor. A history that a backward pass has used up can be made
-// without it; any other would have to be complete, since its receiver may use it.
+// A graph that runs below autograd makes no history of a tensor. Residual code can imitate a history that a backward
+// pass has used up; any other would have to be complete, since its receiver may use it.
 ValueId ValuePlanner::without_history(PyObject* fake) {
   if (!tracer_.backward.used_up.has(fake)) return refuse("a tensor leaves whose gradient may still be asked for");
   const ValueId made = output(fake);

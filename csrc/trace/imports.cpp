@@ -121,7 +121,7 @@ Ref import_name(Tracer& tracer, Frame& frame, PyObject* name, PyObject* names, P
   if (levels > 0) full = absolute_name(tracer, frame, full, levels);
   if (tracer.is_over()) return nullptr;
   load_part_of_torch(frame, full);
-  // `import a.b` binds a; `from a.b import c` loads from a.b. Both need a.b to be there already.
+  // `import a.b` yields a; `from a.b import c` yields a.b. Both need a.b to be there already.
   Ref module = full.empty() ? Ref() : imported_module(tracer, full);
   if (module && names == Py_None && levels == 0 && full.find('.') != std::string::npos)
     module = imported_module(tracer, full.substr(0, full.find('.')));

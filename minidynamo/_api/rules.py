@@ -227,7 +227,9 @@ def graph_break() -> None:
     """Ends the graph here, if the calling code is being captured. Does nothing otherwise."""
 
 
-def without_capture(target: Callable[..., Any], reason: str | None, *, named_after: Callable[..., Any] | None = None) -> Callable[..., Any]:
+def without_capture(
+    target: Callable[..., Any], reason: str | None, *, named_after: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
     """A wrapper whose calls, with all that they call, are not captured, and which is not traced into."""
 
     def disabled(*args: Any, **kwargs: Any) -> Any:

@@ -148,7 +148,9 @@ def _inference(convention: Convention, forward: Boxed, finish: Callable[..., Any
     return call
 
 
-def _training(convention: Convention, plan: Backward, forward: Boxed, backward: Boxed, finish: Callable[..., Any] | None) -> Boxed:
+def _training(
+    convention: Convention, plan: Backward, forward: Boxed, backward: Boxed, finish: Callable[..., Any] | None
+) -> Boxed:
     apply = _node(convention, plan, forward, backward)
     if finish is None:
         return apply

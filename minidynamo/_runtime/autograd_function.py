@@ -65,7 +65,7 @@ def with_history(
 
 
 def add_backward_class(function: Any) -> None:
-    """Sets the class of a made class's nodes in autograd's graph, as FunctionMeta does, but for its number. A trace has made the class."""
+    """Makes the class of nodes in autograd's graph for a class that a trace has made, as FunctionMeta does, but for its number."""
     made: Any = type(function.__name__ + "Backward", (BackwardCFunction,), {"_forward_cls": function})
     made._autograd_function_id = -1
     made._bw_module = None

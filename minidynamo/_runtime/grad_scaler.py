@@ -7,7 +7,7 @@ import torch
 
 
 def found_infinite(state: dict[str, Any]) -> torch.Tensor:
-    """True if gradients were infinite or NaN: a number that is 0 where none was. `state` is the scaler's, for one optimizer."""
+    """A tensor that is true if gradients were infinite or NaN: torch notes 0 where none was. `state` is the scaler's, for one optimizer."""
     found: torch.Tensor = sum(state["found_inf_per_device"].values(), torch.zeros(()))
     return found != 0
 

@@ -24,9 +24,7 @@ from minidynamo._records import log_records
 _compiles = threading.local()
 _MOST_IN_ONE_RUN = 8  # kernels, where other processors are free
 _KERNEL = re.compile(r'extern "C"\s+void\s+kernel\s*\(')
-_ROW = re.compile(
-    r'\{\{\s*"\{entry_func\}",.*?\}\}', re.DOTALL
-)  # a row of the table of methods in Inductor's template, with its braces doubled
+_ROW = re.compile(r'\{\{\s*"\{entry_func\}",.*?\}\}', re.DOTALL)  # a row of the table of methods in Inductor's template, its braces doubled
 _INCLUDE = re.compile(r"^#include .*$", re.MULTILINE)
 
 
@@ -124,9 +122,7 @@ class _Pending:
     """Generated modules whose kernels are to be compiled together, and who waits for them."""
 
     def __init__(self) -> None:
-        self.modules: list[
-            tuple[Callable[[], None], dict[str, Any]]
-        ] = []  # functions that wait for futures among a module's names, and these
+        self.modules: list[tuple[Callable[[], None], dict[str, Any]]] = []  # waiting functions, with a module's names
         self.compiler: Any = None
         self.listeners: list[Callable[[], None]] = []
 

@@ -101,7 +101,7 @@ bool is_no_news(BreakReason reason) noexcept {
   }
 }
 
-// True if an unrequested warning is allowed: fullgraph raises, the log has it, and stress tests know.
+// True if a warning is of use: fullgraph raises, the log has the break already, and stress tests know of it.
 bool may_warn(PyObject* config) {
   return !asks_for_fullgraph(config) && !is_logged(config, "breaks") && !runtime().stress.on;
 }

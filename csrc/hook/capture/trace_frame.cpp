@@ -245,7 +245,7 @@ class LimitedTrace {
       return TraceOutcome{nullptr, std::move(retry)};
     if (tracer.backward.needs_below_autograd && request_.may_go_below_autograd)
       return TraceOutcome{nullptr, retry::BelowAutograd{specialized_numbers(tracer)}};
-    // A step of an optimizer gains nothing by constant rates if it is cut in two.
+    // A step of an optimizer that is cut in two gains nothing by dynamic rates.
     if (std::ranges::any_of(limits_.dynamic_floats, is_of_groups) && can_cut_before(tracer.why().reason))
       return TraceOutcome{nullptr, retry::ConstantRates{}};
     why_.is_forbidden = breaks_are_errors();
