@@ -6,9 +6,11 @@ uncaptured". Made pages are not looked at, their sources are.
 """
 
 import ast
+import io
 import pathlib
 import re
 import sys
+import tokenize
 
 ROOT = pathlib.Path(__file__).parents[1]
 OPENINGS = re.compile(r"(What|Whether|Of)\b", re.IGNORECASE)
@@ -57,15 +59,15 @@ def in_cpp(file: pathlib.Path) -> list[Finding]:
 def in_python(file: pathlib.Path) -> list[Finding]:
     text = file.read_text()
     found: list[Finding] = []
-    inside = False
-    for number, line in enumerate(text.splitlines(), 1):
-        comment = re.search(r"(?:^|  )\s*# (.*)", line)
-        whole = line.strip().startswith("#")
-        if comment and not (inside and whole) and (opening := OPENINGS.match(comment[1])):
-            found.append((file, number, opening[0], "begin with the subject"))
-        if comment:
-            found += [(file, number, word, better) for word, better in words_in(comment[1])]
-        inside = comment is not None
+    last_line = 0  # of the comment before, if it is a line of its own
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            number, comment = token.start[0], token.string[1:].strip()
+            is_whole = not token.line[: token.start[1]].strip()
+            if not (is_whole and last_line == number - 1) and (opening := OPENINGS.match(comment)):
+                found.append((file, number, opening[0], "begin with the subject"))
+            found += [(file, number, word, better) for word, better in words_in(comment)]
+            last_line = number if is_whole else 0
     for node in ast.walk(ast.parse(text)):
         if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
             continue

@@ -64,7 +64,7 @@ except minidynamo.Unsupported as error:
     print(error)
 ```
 
-`minidynamo.debug.break_reasons()` gives the list below as data. The names are stable. `python -m minidynamo breaks` lists them in
+`minidynamo.debug.break_reasons()` returns the list below as data. The names are stable. `python -m minidynamo breaks` lists them in
 a terminal, and `python -m minidynamo breaks data-dependent-branch` prints what stands below about one.
 
 In the examples, `before` is a function that has this graph break, and `after` has the same result and is captured as one graph.

@@ -95,7 +95,7 @@ class ResidualCode {
     }
   }
 
-  // ReconstructRule the step's value on the stack; an effect leaves nothing.
+  // Leaves the step's value on the stack; an effect leaves nothing.
   void evaluate(ValueId id) {
     const PlanStep& step = plan_.steps[id];
     if (step.kind == Kind::Call || step.kind == Kind::CallEffect) {

@@ -47,7 +47,7 @@ bool is_outside_exception(Tracer& tracer, PyObject* exception) {
   return true;
 }
 
-// WrapRule the handler that covers the current instruction. False: none, the error leaves the frame.
+// Enters the handler that covers the current instruction. False: none, the error leaves the frame.
 bool enter_handler(Tracer& tracer, Frame& frame) {
   const ExceptionRegion* region = frame.prepared->bytecode.region_at(frame.instruction);
   if (!region) return false;

@@ -24,7 +24,7 @@ def as_it_is(function: Any) -> Any:
     if code not in _told:
         _told.add(code)
         text = (
-            f"minidynamo runs {function.__qualname__} uncaptured and gives it back as it is: {_kind(function)} stops and goes on, "
+            f"minidynamo runs {function.__qualname__} uncaptured and returns it as it is: {_kind(function)} stops and goes on, "
             f"which a captured call cannot do [generator]; at {code.co_filename}:{code.co_firstlineno}. "
             "Capture the functions that it calls, or the one that goes through what it yields"
         )

@@ -46,7 +46,7 @@ def path() -> str:
 def _check_owner(folder: str) -> None:
     owner = os.stat(folder)
     if owner.st_uid != os.getuid() or owner.st_mode & 0o022:
-        raise Untrusted(f"artifacts in {folder} are not used: the folder has to belong to this user, and be writable by nobody else")
+        raise Untrusted(f"artifacts in {folder} are not used: the folder has to belong to this user, and be writable by no other user")
 
 
 def read(key: str) -> Any:

@@ -28,7 +28,7 @@ _EXACT = ("eager", "aot_eager", "python")  # backends that run the operators tha
 
 _CAUSES: dict[Cause, str] = {
     "": "",
-    "backend": "The backend is to blame: it failed, or a graph run operator by operator gives what eager gives.",
+    "backend": "The backend is to blame: it failed, or a graph run operator by operator returns what eager returns.",
     "guards": "A cached entry is to blame that was captured for another call: captured anew, this call is right. Its guards are too weak.",
     "random numbers": "The backend draws random numbers of its own; with torch._inductor.config.fallback_random = True it draws eager's.",
     "unseen": "An object is to blame that cannot be put back between the two calls: the second found it as the first had left it.",

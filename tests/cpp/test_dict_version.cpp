@@ -6,7 +6,7 @@
 
 namespace minidynamo::guard_test {
 
-TEST_CASE("each change of a dict gives it another version, and nothing else does", "[python]") {
+TEST_CASE("each change of a dict changes its version, and nothing else does", "[python]") {
   Namespace python;
   for (const char* change :
        {"d['a'] = 2", "d['new'] = 1", "del d['a']", "d.pop('a')", "d.popitem()", "d.setdefault('new')", "d.update(b=3)",
@@ -24,7 +24,7 @@ TEST_CASE("each change of a dict gives it another version, and nothing else does
   }
 }
 
-TEST_CASE("writing to an instance gives its dict another version, or it has none", "[python]") {
+TEST_CASE("writing to an instance changes the version of its dict, or it has none", "[python]") {
   Namespace python;
   for (const char* change : {"o.x = 2", "o.new = 1", "del o.x", "setattr(o, 'x', 2)", "vars(o).update(x=2)",
                              "o.__dict__['x'] = 2", "for _ in range(50): o.x = _", "vars(o).clear()"}) {

@@ -19,7 +19,7 @@ std::string peeked(PyObject* iterator, Py_ssize_t ahead) {
 
 }  // namespace
 
-TEST_CASE("an iterator gives what was seen ahead of it", "[iterators]") {
+TEST_CASE("an iterator yields what was seen ahead of it", "[iterators]") {
   // After 0, 1, 2... steps, each item ahead and the two behind the end.
   Program program(
       "class Instance:\n"

@@ -92,7 +92,7 @@ const SizeRange kSize{2, INT64_MAX};
 
 }  // namespace
 
-TEST_CASE("size expressions have the values that Python gives", "[size]") {
+TEST_CASE("size expressions have the values that Python computes", "[size]") {
   std::mt19937 random(1);
   size_t compared = 0;
   for (int i = 0; i < 20000; ++i) {

@@ -281,7 +281,8 @@ PyObject* deeply_copied(PyObject* self, PyObject* memo) {
 PyMethodDef methods[] = {
     {"__copy__", entry<copied>, METH_NOARGS, "As copy.copy has it for the callable that is wrapped."},
     {"__deepcopy__", entry<deeply_copied>, METH_O, "As copy.deepcopy has it for the callable that is wrapped."},
-    {"__reduce__", entry<reduced>, METH_NOARGS, "By name, where the name gives this object, as functions are pickled."},
+    {"__reduce__", entry<reduced>, METH_NOARGS,
+     "By name, where the name leads to this object, as functions are pickled."},
     {"__reduce_ex__", entry<reduced>, METH_O, "As __reduce__."},
     {"precompile", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry<optimized_precompile>)),
      METH_FASTCALL | METH_KEYWORDS,

@@ -274,7 +274,7 @@ class CachedCall {
     }
     clear_error();
     if (!is_known && !tracer_.world.source_of(result)) {
-      tracer_.abort(BreakReason::CachedEffect, "a cached function gives an object that its cache keeps");
+      tracer_.abort(BreakReason::CachedEffect, "a cached function returns an object that its cache keeps");
       return false;
     }
     if (key_) tracer_.effects.will_be_cached(callable_, key_, Ref::borrow(result));

@@ -178,7 +178,7 @@ Ref NumpyOperation::run(const std::function<Ref()>& with_numpy, const std::funct
   if (!given) return refuse_numpy_with_error(tracer_, what_ + " in torch's layer for NumPy");
   for (const Array& array : arrays_)
     if (!elements_of_layer_array(array.layer.get()).is(elements_of_array(array.object)))
-      return refuse_numpy(tracer_, what_ + " gives an array other elements");
+      return refuse_numpy(tracer_, what_ + " replaces the elements of an array");
   if (has_few_kernels() && !keeps_values_ && !is_view_of_operand(given.get())) return refuse_few_kernels();
   return merge(twin.get(), given.get());
 }
@@ -260,7 +260,7 @@ bool NumpyOperation::look_at_slice(PyObject* operand, Ref& twin, Ref& layer) {
 // The result: of the class and kind that NumPy returns, with the elements that its layer in torch returns.
 Ref NumpyOperation::merge(PyObject* twin, PyObject* given) {
   NestingLevel level;
-  if (level.is_too_deep()) return refuse_numpy(tracer_, what_ + " gives what is nested too deep");
+  if (level.is_too_deep()) return refuse_numpy(tracer_, what_ + " returns objects that are nested too deep");
   if (is_layer_array(given)) return merge_array(twin, given);
   auto is_sequence = [](PyObject* object) { return PyTuple_Check(object) || PyList_CheckExact(object); };
   if (is_sequence(twin) && is_sequence(given)) return merge_sequence(twin, given);
@@ -268,13 +268,13 @@ Ref NumpyOperation::merge(PyObject* twin, PyObject* given) {
   const int is_same = is_plain ? PyObject_RichCompareBool(twin, given, Py_EQ) : 0;
   clear_error();
   if (is_same > 0) return Ref::borrow(twin);
-  return refuse_numpy(tracer_, what_ + " gives a " + Py_TYPE(twin)->tp_name + ", and a " + Py_TYPE(given)->tp_name +
+  return refuse_numpy(tracer_, what_ + " returns a " + Py_TYPE(twin)->tp_name + ", and a " + Py_TYPE(given)->tp_name +
                                    " in torch's layer for NumPy");
 }
 
 Ref NumpyOperation::merge_sequence(PyObject* twin, PyObject* given) {
   if (PySequence_Fast_GET_SIZE(twin) != PySequence_Fast_GET_SIZE(given))
-    return refuse_numpy(tracer_, what_ + " gives another number of results in torch's layer for NumPy");
+    return refuse_numpy(tracer_, what_ + " returns another number of results in torch's layer for NumPy");
   Ref items = Ref::made(PyList_New(0));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(twin); ++i) {
     const Ref item = merge(PySequence_Fast_GET_ITEM(twin, i), PySequence_Fast_GET_ITEM(given, i));
@@ -318,7 +318,7 @@ Ref NumpyOperation::laid_out(PyObject* twin, Ref elements, bool can_move) {
     clear_error();
   }
   if (wanted.size() != sizes.size() || own.size() != sizes.size())
-    return refuse_numpy(tracer_, what_ + " gives what has no strides");
+    return refuse_numpy(tracer_, what_ + " returns a tensor without strides");
   bool is_same = true;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 0) return elements;  // nothing lies anywhere
@@ -338,7 +338,7 @@ Ref NumpyOperation::laid_out(PyObject* twin, Ref elements, bool can_move) {
     is_dense &= sizes[dimension] == 1 || wanted[dimension] == next;
     next *= sizes[dimension];
   }
-  if (!is_dense || !can_move) return refuse_numpy(tracer_, what_ + " gives other strides in torch's layer for NumPy");
+  if (!is_dense || !can_move) return refuse_numpy(tracer_, what_ + " returns other strides in torch's layer for NumPy");
   const Ref turn[] = {elements, tuple_of(order)};
   const Ref turned = record_call(tracer_, NodeKind::CallMethod, "permute"_name, Arguments{turn});
   const Ref laid = turned ? record_call(tracer_, NodeKind::CallMethod, "contiguous"_name,
@@ -367,10 +367,10 @@ Ref NumpyOperation::merge_array(PyObject* twin, PyObject* given) {
         array.layer.is(given) || (elements && fits(twin, elements.get()) &&
                                   storage_of_fake(elements.get()) == storage_of_fake(elements_of_array(array.object)));
     if (shows_the_same) return Ref::borrow(array.object);
-    return refuse_numpy(tracer_, what_ + " gives an argument itself, and another array in torch's layer for NumPy");
+    return refuse_numpy(tracer_, what_ + " returns an argument itself, and another array in torch's layer for NumPy");
   }
   Ref elements = elements_of_layer_array(given);
-  if (!elements) return refuse_numpy(tracer_, what_ + " gives no tensor in torch's layer for NumPy");
+  if (!elements) return refuse_numpy(tracer_, what_ + " returns no tensor in torch's layer for NumPy");
   const bool is_scalar = is_numpy_scalar(twin);
   if (is_scalar || is_numpy_array(twin)) elements = rounded(twin, std::move(elements));
   if (elements && is_scalar && !fits(twin, elements.get())) {  // an array of one element is the scalar
@@ -379,7 +379,7 @@ Ref NumpyOperation::merge_array(PyObject* twin, PyObject* given) {
   }
   if (!elements) return nullptr;
   if (!(is_scalar || is_numpy_array(twin)) || !fits(twin, elements.get()))
-    return refuse_numpy(tracer_, what_ + " gives a " + kind_of(twin) + ", and a " + kind_of(elements.get()) +
+    return refuse_numpy(tracer_, what_ + " returns a " + kind_of(twin) + ", and a " + kind_of(elements.get()) +
                                      " in torch's layer for NumPy");
   if (!is_scalar && has_few_kernels_for(elements.get()) && !keeps_values_ && !is_view_of_operand(given))
     return refuse_few_kernels();
@@ -389,7 +389,7 @@ Ref NumpyOperation::merge_array(PyObject* twin, PyObject* given) {
     is_read_only = !is_scalar && cannot_be_written_to(twin);
     for (const Ref& constant : constants_)
       if (!is_scalar && share_memory(twin, constant.get()))
-        return refuse_numpy(tracer_, what_ + " gives a view of an array of constants");
+        return refuse_numpy(tracer_, what_ + " returns a view of an array of constants");
     for (const Array& array : arrays_) {
       is_view |= !is_scalar && !is_traced_scalar(array.object) && share_memory(twin, twin_of_array(array.object));
       shares |= storage_of_fake(elements.get()) == storage_of_fake(elements_of_array(array.object));
@@ -397,7 +397,7 @@ Ref NumpyOperation::merge_array(PyObject* twin, PyObject* given) {
   }
   if (is_view && !shares) {  // as long as the program cannot tell
     if (!tracer_.may_assume())
-      return refuse_numpy(tracer_, what_ + " gives a view, and a copy in torch's layer for NumPy");
+      return refuse_numpy(tracer_, what_ + " returns a view, and a copy in torch's layer for NumPy");
     tracer_.assume(Assumption::Kind::Private, elements.get());
     for (const Array& array : arrays_) tracer_.assume(Assumption::Kind::Unwritten, elements_of_array(array.object));
   }
@@ -411,7 +411,7 @@ Ref NumpyOperation::merge_array(PyObject* twin, PyObject* given) {
   if (!is_scalar && is_view == shares) elements = laid_out(twin, std::move(elements), !is_view);
   if (!elements) return nullptr;
   if (is_read_only) {  // arrays that are made of the graph's outputs can be written to
-    if (!tracer_.may_assume()) return refuse_numpy(tracer_, what_ + " gives an array that cannot be written to");
+    if (!tracer_.may_assume()) return refuse_numpy(tracer_, what_ + " returns an array that cannot be written to");
     tracer_.assume(Assumption::Kind::StaysInside, elements.get());
   }
   return make_fake_array(tracer_, elements.get(), Ref::borrow(twin));

@@ -244,8 +244,8 @@ bool can_be_carried(Tracer& tracer, PyObject* target, PyObject* result) {
   if (!is_fake(result)) return true;
   const bool is_given = tracer.graph.producer(result) != kNoNode;
   if (!is_given && !is_plain_tensor_class(Py_TYPE(result)) && !is_wrapper(result))
-    return tracer.abort(BreakReason::UnsupportedTensor, target_text(target) + " gives a " + Py_TYPE(result)->tp_name) !=
-           nullptr;
+    return tracer.abort(BreakReason::UnsupportedTensor,
+                        target_text(target) + " returns a " + Py_TYPE(result)->tp_name) != nullptr;
   if (!is_leaf_with_gradient(result) || tracer.world.source_of(result)) return true;
   // A leaf for gradients that are taken within the trace.
   if (tracer.may_assume()) return tracer.assume(Assumption::Kind::IsNoOrigin, result), true;

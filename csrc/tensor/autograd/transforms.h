@@ -23,7 +23,7 @@ struct TransformState {
 // torch._C._enter_dual_level and _exit_dual_level count here what the thread's trace has entered.
 void entered_dual_level() noexcept;
 void left_dual_level() noexcept;
-// ReconstructRule the levels above these, as their transforms do at their end: wrappers that are still alive know it.
+// Leaves the levels above these, as their transforms do at their end: wrappers that are still alive know it.
 void leave_transforms_above(const TransformState& state) noexcept;
 // True if forward-mode AD has a level in the process.
 bool has_dual_level() noexcept;

@@ -340,7 +340,8 @@ class Call {
   void refuse_resized_inputs() {
     for_each_written([this](const at::Tensor& tensor) {
       if (RealStorages::of_thread().behind(tensor))
-        refuse(FakeProblem::RealTensor, c10::str(info_.name, " gives a tensor from outside of the trace other sizes"));
+        refuse(FakeProblem::RealTensor,
+               c10::str(info_.name, " changes the sizes of a tensor from outside of the trace"));
     });
   }
 

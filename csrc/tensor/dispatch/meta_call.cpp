@@ -477,9 +477,8 @@ void measure_layouts(const c10::OperatorHandle& op, const OperatorInfo& info, c1
       }
     }
   }
-  throw CannotFake{
-      FakeProblem::NoImplementation,
-      c10::str("the memory layout of what ", info.name, " gives is not known for arguments that are not contiguous")};
+  throw CannotFake{FakeProblem::NoImplementation, c10::str("the memory layout of the result of ", info.name,
+                                                           " is not known for arguments that are not contiguous")};
 }
 
 // The tensors of arguments that are tensors, null for others.

@@ -19,7 +19,7 @@ enum class ProxyKind : uint8_t {  // by rank
   Float,                          // symbolic_float.h
   RuntimeNumber,                  // runtime_value.h
   RuntimeText,
-  Array  // of NumPy's, or a scalar (fake_array.h)
+  Array  // an array or scalar of NumPy (fake_array.h)
 };
 
 // The type of the proxies that are no objects of torch's.

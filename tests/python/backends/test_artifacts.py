@@ -382,7 +382,7 @@ def test_another_process_loads_without_the_compiler(tmp_path: pathlib.Path) -> N
 
     (tmp_path / "artifacts").chmod(0o777)
     found, err = ended(started(tmp_path))
-    assert found["loaded"] == 0 == found["written"] and "writable by nobody else" in err
+    assert found["loaded"] == 0 == found["written"] and "writable by no other user" in err
     (tmp_path / "artifacts").chmod(0o700)
     if os.getuid() == 0:
         os.chown(tmp_path / "artifacts", 12345, -1)
@@ -684,7 +684,7 @@ def test_a_file_of_artifacts(tmp_path: pathlib.Path) -> None:
     with pytest.raises(FileNotFoundError):
         minidynamo.load_artifacts(tmp_path / "missing")
     pathlib.Path(folder.path()).chmod(0o777)
-    with pytest.raises(PermissionError, match="writable by nobody else"):
+    with pytest.raises(PermissionError, match="writable by no other user"):
         minidynamo.save_artifacts(tmp_path / "again")
 
 

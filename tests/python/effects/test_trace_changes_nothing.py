@@ -579,7 +579,7 @@ class Foreign:
             if not torch.equal(value, expected):
                 self.problems.append(f"{value} is not {expected}")
         if not is_valid(step(X, self.shared)):
-            self.problems.append("a call that is not captured gives something else")
+            self.problems.append("a call that is not captured returns something else")
 
     def repeat(self, turn: Callable[[], None]) -> None:
         name = turn.__name__

@@ -242,7 +242,7 @@ BACKENDS = {
     "torch.backends.nnpack": "_set_nnpack_enabled",
     "torch.backends.quantized": "_set_qengine",
     "torch.backends.opt_einsum": "read by torch.functional.einsum when the graph runs; a compiler keeps one order, for equal results",
-    "torch.backends.mha": "a Python function that the tracer reads: the global that it gives is guarded",
+    "torch.backends.mha": "a Python function that the tracer reads: the global that it returns is guarded",
     "torch.backends.mkl": "how much is printed",
     "torch.backends.xnnpack": "tells what was built",
     "torch.backends.kleidiai": "tells what was built",
@@ -470,13 +470,13 @@ def test_the_default_device() -> None:
 RULES = pathlib.Path(__file__).parents[3] / "csrc/library/rules/rules.def"
 # A Pure rule's callable that needs no arguments -> why it is Pure all the same.
 PURE_WITHOUT_ARGUMENTS = {
-    "builtins.type.__prepare__": "gives a fresh dict",
+    "builtins.type.__prepare__": "returns a fresh dict",
     "_struct._clearcache": "forgets formats, which are parsed again",
     "builtins.object.__init_subclass__": "does nothing",
-    "math.gcd": "gives 0",
-    "math.hypot": "gives 0.0",
-    "math.lcm": "gives 1",
-    "torch._C._nn._parse_to": "gives what was not asked for",
+    "math.gcd": "returns 0",
+    "math.hypot": "returns 0.0",
+    "math.lcm": "returns 1",
+    "torch._C._nn._parse_to": "returns what was not asked for",
 }
 
 

@@ -194,7 +194,7 @@ if sys.version_info >= (3, 12):
         "test.test_capi.test_watchers.TestDictWatchers.test_error": WRITES,
         "test.test_capi.test_watchers.TestDictWatchers.test_object_dict": WRITES,
         "test.test_capi.test_watchers.TestDictWatchers.test_*watch_unassigned_watcher_id": "takes for free the watcher that we have",
-        "test.test_call.TestPEP590.test_setvectorcall*": "gives a function another way to be called by a function of C for tests",
+        "test.test_call.TestPEP590.test_setvectorcall*": "lets a function be called in another way by a function of C for tests",
         "test.test_frame.FrameAttrsTest.test_locals_clear_locals": FRAMES,
         "test.test_traceback.*SuggestionFormattingTests.test_*": FRAMES,
         "test.test_audit.AuditTest.test_sys_getframemodulename": FRAMES,

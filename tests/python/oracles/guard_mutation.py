@@ -308,7 +308,7 @@ def _replacements(value: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield "with another element", lambda: type(value)([*value, "x"])
     elif isinstance(value, types.FunctionType):
         if value.__module__ == "__program__":
-            yield "a function that gives something else", lambda: _another_result(value)
+            yield "a function that returns something else", lambda: _another_result(value)
             yield "an equal function", lambda: _copied_function(value)
     elif not isinstance(value, (type, types.ModuleType)):
         if type(value).__module__ == "__program__" or isinstance(value, torch.nn.Module):

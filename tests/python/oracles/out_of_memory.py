@@ -389,7 +389,7 @@ class Experiments:
         for number, (args, expected) in enumerate(zip(calls, self.expected)):
             result = text(captured(*args))
             if (result, look(args)) != (expected.result, expected.end):
-                return f"later, call {number} gives {result}, {look(args)} instead of {expected.result}, {expected.end}", failed, more
+                return f"later, call {number} returns {result}, {look(args)} instead of {expected.result}, {expected.end}", failed, more
         if not _C.cache_entries(function.__code__):
             return f"later, nothing is captured: {[(r['reason'], r['detail']) for r in _C.uncaptured()[-2:]]}", failed, more
         return "", failed, more
@@ -416,7 +416,7 @@ class Experiments:
         now = look(args)
         if error is None:
             if (text(value), now) != (expected.result, expected.end):
-                return f"gives {text(value)}, {now} instead of {expected.result}, {expected.end}"
+                return f"returns {text(value)}, {now} instead of {expected.result}, {expected.end}"
         elif not says_no_memory(error):
             return f"{type(error).__name__}: {str(error)[:300]}"
         else:
