@@ -28,6 +28,21 @@ _NUMBER = re.compile(r"(?<=__minidynamo_compiled_fn_)\d+")
 _TORCH = str(pathlib.Path(torch.__file__).parent)
 _TORCH_STATE = "torch.is_grad_enabled() == "
 
+# The pages that are about instructions show those of the function.
+_ABOUT_INSTRUCTIONS = {
+    "break_in_finally",
+    "break_in_for_loop",
+    "class_statement_body",
+    "closure_nonlocal_counter",
+    "comprehension_list",
+    "control_match_structure",
+    "except_star_split",
+    "exception_caught",
+    "generator_with_finally",
+    "typing_inside",
+}
+_LONG_GUARD = 120  # characters
+
 
 def names() -> list[str]:
     return sorted(path.stem for path in GOLDEN.glob("*.txt"))
@@ -47,26 +62,36 @@ def text_of(name: str) -> str:
         return captured[0]
 
     differential.observe(path, wrap)
-    parts = [path.read_text().strip(), *_parts(captured[0])]
+    parts = [path.read_text().strip(), *_parts(captured[0], name in _ABOUT_INSTRUCTIONS)]
     text = "\n\n".join(parts) + "\n"
     text = text.replace(str(path), path.name).replace(_TORCH, "torch")
     return _NUMBER.sub("N", _ADDRESS.sub("0x...", text))
 
 
-def _parts(captured: Any) -> Iterator[str]:
+def _parts(captured: Any, shows_instructions: bool) -> Iterator[str]:
     numbers: dict[types.CodeType, int] = {}
     for code in debug.codes_of(captured, resumed=True):
         numbers[code] = len(numbers)
-        title = f"instructions of {code.co_qualname}" if not numbers[code] else f"resume function {numbers[code]} of {code.co_qualname}"
-        yield _titled(title, _C.bytecode_text(code) if not numbers[code] else f"first line {code.co_firstlineno}")
+        if numbers[code]:
+            yield _titled(f"resume function {numbers[code]} of {code.co_qualname}", f"first line {code.co_firstlineno}")
+        elif shows_instructions:
+            yield _titled(f"instructions of {code.co_qualname}", _C.bytecode_text(code))
         for index, entry in enumerate(reversed(debug.cache_entries(code))):
             of = f"entry {index} of {code.co_qualname}" + (f", resume function {numbers[code]}" if numbers[code] else "")
-            yield _titled(f"{of}: guards", "\n".join(guard for guard in entry.guards if _TORCH_STATE not in guard))
+            yield _titled(f"{of}: guards", "\n".join(_guard_lines(guard) for guard in entry.guards if _TORCH_STATE not in guard))
             graph = "none" if entry.graph_module is None else graph_source.graph_text(entry.graph_module).strip()
             yield _titled(f"{of}: graph", graph)
             yield _titled(f"{of}: residual code", entry.source.strip())
     for record in debug.graph_breaks() + debug.uncaptured():
         yield _titled(f"{record.kind} [{record.reason}]", f"line {record.line}: {record.detail}")
+
+
+def _guard_lines(guard: str) -> str:
+    """A guard on one line, or the conditions of a long one two on a line."""
+    if len(guard) <= _LONG_GUARD:
+        return guard
+    conditions = guard.split(" and ")
+    return "\n    and ".join(" and ".join(conditions[first : first + 2]) for first in range(0, len(conditions), 2))
 
 
 def _titled(title: str, text: str) -> str:
