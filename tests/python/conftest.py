@@ -42,23 +42,32 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 SWEEPS = """c_types changing_numbers class_changes float_sweep forced_breaks guard_mutation itertools_at_breaks methods_of_tensor_classes
             nan_identity numpy_arrays opaque_types raised_errors rebuilt_objects set_order trace_changes_nothing uses_of_numbers""".split()  # noqa: SIM905
 SHARE = 4
+SHARE_OF_FAST_RUN = 16
+# A fast run leaves these out: they compile with a C++ compiler, start many processes, or run CPython's test suite.
+NOT_IN_FAST_RUN = """artifacts backend_caches background cpp_builds distributed models_torch models_transformers out_of_memory packaging
+                     repro_sweep stress training_scripts""".split()  # noqa: SIM905
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fast", action="store_true", help="leave out the slow files and tests, and take fewer cases of the sweeps")
     parser.addoption("--full", action="store_true", help="run all cases of the sweeps, of which there is a fixed sample otherwise")
 
 
-def is_left_out(item: pytest.Item) -> bool:
+def is_left_out(item: pytest.Item, is_fast: bool) -> bool:
     name = item.path.stem.removeprefix("test_")
-    return name in SWEEPS and hasattr(item, "callspec") and zlib.crc32(item.name.encode()) % SHARE != 0
+    if is_fast and (name in NOT_IN_FAST_RUN or item.get_closest_marker("slow")):
+        return True
+    share = SHARE_OF_FAST_RUN if is_fast else SHARE
+    return name in SWEEPS and hasattr(item, "callspec") and zlib.crc32(item.name.encode()) % share != 0
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--full") or config.getoption("-k") or any(".py" in argument for argument in config.args):
         return
-    left_out = [item for item in items if is_left_out(item)]
+    is_fast = config.getoption("--fast")
+    left_out = [item for item in items if is_left_out(item, is_fast)]
     config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if not is_left_out(item)]
+    items[:] = [item for item in items if not is_left_out(item, is_fast)]
 
 
 @pytest.fixture(autouse=True)
