@@ -17,8 +17,8 @@ constexpr const char* kOwnWords =
     "enhancement "
     "request to PyTorch.)";
 
-// The graph checks what is not known, and raises the program's own error: it fails, and the frame runs uncaptured, where
-// the graph changes nothing; or it says what the program says.
+// The graph checks what is not known, and raises the program's own error: it fails, and the frame runs uncaptured,
+// where the graph changes nothing; or it says what the program says.
 Ref check_truth(Tracer& tracer, SizeCondition condition, PyObject* message) {
   TraceSizes& trace = tracer.symbols.trace();
   if (const std::optional<bool> known = trace.known(condition); known && *known) return Ref::none();

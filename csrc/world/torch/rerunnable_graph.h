@@ -1,5 +1,5 @@
-// True if a graph may be run a second time where it has raised: then the frame runs uncaptured, and raises the program's
-// own error (trace/checks.h).
+// True if a graph may be run a second time where it has raised: then the frame runs uncaptured, and raises the
+// program's own error (trace/checks.h).
 #pragma once
 #include "tensor/values/saved_inputs.h"
 #include "world/state/tracer.h"
