@@ -15,8 +15,8 @@ import torch
 from minidynamo import _C
 from minidynamo._api import captured_function, rules, suspended, switched_off
 from minidynamo._api.module import OptimizedModule
-from minidynamo._capture import guard_filter, torch_reset
-from minidynamo._capture.capture_config import CaptureConfig, capture_config, let_go
+from minidynamo._capture import torch_reset
+from minidynamo._capture.capture_config import CaptureConfig, CaptureSettings, capture_config, let_go
 from minidynamo.exceptions import InvalidOptimizeTarget
 
 if TYPE_CHECKING:
@@ -208,15 +208,14 @@ def _decorator(
     *,
     fullgraph: bool = False,
     nopython: bool = False,
-    dynamic: bool | None = None,
-    mode: str | None = None,
     options: dict[str, Any] | None = None,
-    name: str | None = None,
+    mode: str | None = None,
     disable: bool = False,
     recompile_limit: int | None = None,
     isolate_recompiles: bool = False,
     dynamic_shapes: Any = None,
     shapes_spec: Any = None,
+    **settings: Any,
 ) -> Any:
     """Settings, checked; a decorator."""
     for argument, value in (("dynamic_shapes", dynamic_shapes), ("shapes_spec", shapes_spec)):
@@ -236,17 +235,15 @@ def _decorator(
         options = {key: value for key, value in options.items() if key != "guard_filter_fn"} or None
     if disable:
         return _Unchanged()
-    return _Decorator(
-        default_backend() if backend is None else backend,
-        fullgraph=nopython or fullgraph,
-        dynamic=dynamic,
-        options=options,
-        mode=mode,
-        name=name,
-        recompile_limit=recompile_limit,
-        isolated=isolate_recompiles,
-        guard_filter_fn=guard_filter_fn,
-    )
+    settings |= {
+        "fullgraph": nopython or fullgraph,
+        "mode": mode,
+        "options": options,
+        "recompile_limit": recompile_limit,
+        "guard_filter_fn": guard_filter_fn,
+    }
+    backend = default_backend() if backend is None else backend
+    return _Decorator(CaptureConfig(backend, CaptureSettings(**settings)) if isolate_recompiles else capture_config(backend, **settings))
 
 
 def default_backend() -> str | Callable[..., Any]:
@@ -343,33 +340,10 @@ def stats() -> "Statistics":
 
 
 class _Decorator:
-    """Wraps targets with one configuration, made (and so checked) at once."""
+    """Wraps targets with one configuration."""
 
-    def __init__(
-        self,
-        backend: Any,
-        *,
-        fullgraph: bool,
-        dynamic: bool | None,
-        options: dict[str, Any] | None,
-        mode: str | None = None,
-        name: str | None = None,
-        recompile_limit: int | None = None,
-        isolated: bool = False,
-        guard_filter_fn: guard_filter.Filter | None = None,
-    ) -> None:
-        make = CaptureConfig if isolated else capture_config
-        self.config = make(
-            backend,
-            fullgraph=fullgraph,
-            dynamic=dynamic,
-            mode=mode,
-            options=options,
-            name=name,
-            recompile_limit=recompile_limit,
-            guard_filter_fn=guard_filter_fn,
-        )
-
+    def __init__(self, config: CaptureConfig) -> None:
+        self.config = config
         self._regions: list[_C.CaptureRegion] = []
 
     def __call__(self, target: Any) -> Any:

@@ -6,6 +6,7 @@ tell configurations apart by identity and two wrappers with equal settings share
 """
 
 import collections
+import dataclasses
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,16 +29,55 @@ _kept_with_name: "collections.deque[CaptureConfig]" = collections.deque(maxlen=1
 _kept_with_callable: "collections.deque[CaptureConfig]" = collections.deque(maxlen=4)
 
 
-class CaptureConfig:
-    """The settings of one or more equal `optimize` calls.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CaptureSettings:
+    """The settings of a capture besides its backend.
 
     Attributes:
         fullgraph: a frame that cannot be captured whole is an error.
         dynamic: as in `torch.compile`.
+        mode, options: for the backend.
+        name: shown in messages.
+        recompile_limit: entries per code object under this configuration; None: `config.recompile_limit`.
+        guard_filter_fn: which guards are to be checked (`guard_filter`); None: all.
+
+    Raises:
+        TypeError: a setting of a wrong type.
+    """
+
+    fullgraph: bool = False
+    dynamic: bool | None = None
+    mode: str | None = None
+    options: dict[str, Any] | None = None
+    name: str | None = None
+    recompile_limit: int | None = None
+    guard_filter_fn: guard_filter.Filter | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.fullgraph, bool):
+            raise TypeError(f"fullgraph must be a bool, got {self.fullgraph!r}")
+        if self.dynamic is not None and not isinstance(self.dynamic, bool):
+            raise TypeError(f"dynamic must be None or a bool, got {self.dynamic!r}")
+        if self.options is not None and not isinstance(self.options, dict):
+            raise TypeError(f"options must be a dict or None, got {self.options!r}")
+
+    def key(self) -> tuple[object, ...] | None:
+        """Equal for equal settings; None where an option cannot be hashed. Functions are told apart by identity."""
+        try:
+            options = None if self.options is None else frozenset((key, type(value), value) for key, value in self.options.items())
+        except TypeError:
+            return None
+        filter_id = None if self.guard_filter_fn is None else id(self.guard_filter_fn)
+        return self.fullgraph, self.dynamic, self.mode, options, self.name, self.recompile_limit, filter_id
+
+
+class CaptureConfig:
+    """The backend and the settings of one or more equal `optimize` calls.
+
+    Attributes:
+        fullgraph, dynamic, guard_filter_fn: as in `CaptureSettings`.
         backend_name: for messages and the printed form.
-        recompile_limit: entries per code object under this configuration.
-        mode, options: as given, for the backend.
-        guard_filter_fn: which guards are to be checked (`_guard_filter`); None: all.
+        settings: all of them.
     """
 
     __slots__ = (
@@ -45,46 +85,30 @@ class CaptureConfig:
         "_backend",
         "_compiler",
         "_compiles_by_pieces",
-        "_recompile_limit",
         "_takes_operators_apart",
         "backend_name",
         "dynamic",
         "fullgraph",
         "guard_filter_fn",
-        "mode",
-        "name",
-        "options",
+        "settings",
     )
 
-    def __init__(
-        self,
-        backend: str | Compiler,
-        *,
-        fullgraph: bool = False,
-        dynamic: bool | None = None,
-        mode: str | None = None,
-        options: dict[str, Any] | None = None,
-        name: str | None = None,
-        recompile_limit: int | None = None,
-        guard_filter_fn: guard_filter.Filter | None = None,
-        looks_for_regions: bool = False,
-    ) -> None:
+    def __init__(self, backend: str | Compiler, settings: CaptureSettings | None = None, *, looks_for_regions: bool = False) -> None:
+        settings = settings or CaptureSettings()
         self._backend = backend
-        self.fullgraph = fullgraph
-        self.dynamic = dynamic
-        self.mode = mode
-        self.options = dict(options) if options is not None else None
-        self.name = name
-        self.guard_filter_fn = guard_filter_fn
-        self._recompile_limit = recompile_limit
+        self.settings = settings
+        self.fullgraph = settings.fullgraph
+        self.dynamic = settings.dynamic
+        self.guard_filter_fn = settings.guard_filter_fn
         self.backend_name = backend if isinstance(backend, str) else _name_of(backend)
-        self._compiler = resolve(backend, mode=mode, options=options)
+        self._compiler = resolve(backend, mode=settings.mode, options=settings.options)
         self._takes_operators_apart = takes_operators_apart(backend)
-        self._compiles_by_pieces = looks_for_regions or compiles_by_pieces(backend, mode, options)
+        self._compiles_by_pieces = looks_for_regions or compiles_by_pieces(backend, settings.mode, settings.options)
 
     @property
     def recompile_limit(self) -> int:
-        return config.recompile_limit if self._recompile_limit is None else self._recompile_limit
+        own = self.settings.recompile_limit
+        return config.recompile_limit if own is None else own
 
     @property
     def automatic_dynamic_shapes(self) -> bool:
@@ -122,14 +146,7 @@ class CaptureConfig:
         """The same settings with another backend, whose modes and options these are not."""
         if self._backend is backend or self._backend == backend:
             return self
-        return capture_config(
-            backend,
-            fullgraph=self.fullgraph,
-            dynamic=self.dynamic,
-            name=self.name,
-            recompile_limit=self._recompile_limit,
-            guard_filter_fn=self.guard_filter_fn,
-        )
+        return _config_of(backend, dataclasses.replace(self.settings, mode=None, options=None))
 
     def wanted_guards(self, rows: Sequence[guard_filter.Row]) -> list[bool]:
         """Which of the guards of a capture the user's filter wants, in their order."""
@@ -232,71 +249,30 @@ class CaptureConfig:
         return f"CaptureConfig(backend={self.backend_name!r}, fullgraph={self.fullgraph}, dynamic={self.dynamic})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickle, (
-            self._backend,
-            self.fullgraph,
-            self.dynamic,
-            self.mode,
-            self.options,
-            self.name,
-            self._recompile_limit,
-            self.guard_filter_fn,
-        )
+        return _config_of, (self._backend, self.settings)
 
 
-def capture_config(
-    backend: str | Compiler,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    mode: str | None = None,
-    options: dict[str, Any] | None = None,
-    name: str | None = None,
-    recompile_limit: int | None = None,
-    guard_filter_fn: guard_filter.Filter | None = None,
-) -> CaptureConfig:
-    """The configuration with these settings: a live one that is equal, or a new one.
+def capture_config(backend: str | Compiler, **settings: Any) -> CaptureConfig:
+    """The configuration with these settings (`CaptureSettings`): a live one that is equal, or a new one.
 
     Raises InvalidBackend (listing the known ones) for an unknown backend, TypeError or ValueError for a wrong option.
     """
-    if not isinstance(fullgraph, bool):
-        raise TypeError(f"fullgraph must be a bool, got {fullgraph!r}")
-    if dynamic is not None and not isinstance(dynamic, bool):
-        raise TypeError(f"dynamic must be None or a bool, got {dynamic!r}")
-    if options is not None and not isinstance(options, dict):
-        raise TypeError(f"options must be a dict or None, got {options!r}")
-    key: tuple[object, ...] | None = (
-        (
-            # A callable is told apart by identity: an equal one (say, of a class with __eq__) may behave otherwise.
-            backend if isinstance(backend, str) else (id(backend), type(backend)),
-            fullgraph,
-            dynamic,
-            mode,
-            None if options is None else frozenset((key, type(value), value) for key, value in options.items()),
-            name,
-            recompile_limit,
-            None if guard_filter_fn is None else id(guard_filter_fn),
-        )
-        if _hashable(options)
-        else None
-    )
-    found = _known.get(key) if key is not None else None
-    is_same = found is not None and found.guard_filter_fn is guard_filter_fn
-    if found is not None and is_same and (isinstance(backend, str) or found._backend is backend):
+    return _config_of(backend, CaptureSettings(**settings))
+
+
+def _config_of(backend: str | Compiler, settings: CaptureSettings) -> CaptureConfig:
+    key = settings.key()
+    if key is None:
+        return CaptureConfig(backend, settings)
+    # A callable is told apart by identity: an equal one (say, of a class with __eq__) may behave otherwise.
+    full_key = (backend if isinstance(backend, str) else (id(backend), type(backend)), *key)
+    found = _known.get(full_key)
+    is_same_filter = found is not None and found.guard_filter_fn is settings.guard_filter_fn
+    if found is not None and is_same_filter and (isinstance(backend, str) or found._backend is backend):
         return found
-    made = CaptureConfig(
-        backend,
-        fullgraph=fullgraph,
-        dynamic=dynamic,
-        mode=mode,
-        options=options,
-        name=name,
-        recompile_limit=recompile_limit,
-        guard_filter_fn=guard_filter_fn,
-    )
-    if key is not None:
-        _known[key] = made
-        (_kept_with_name if isinstance(backend, str) else _kept_with_callable).append(made)
+    made = CaptureConfig(backend, settings)
+    _known[full_key] = made
+    (_kept_with_name if isinstance(backend, str) else _kept_with_callable).append(made)
     return made
 
 
@@ -315,36 +291,6 @@ def let_go() -> None:
     """Lets go of configurations that no wrapper uses."""
     _kept_with_name.clear()
     _kept_with_callable.clear()
-
-
-def _hashable(options: dict[str, Any] | None) -> bool:
-    try:
-        hash(None if options is None else frozenset(options.items()))
-    except TypeError:
-        return False
-    return True
-
-
-def _unpickle(
-    backend: str | Compiler,
-    fullgraph: bool,
-    dynamic: bool | None,
-    mode: str | None,
-    options: dict[str, Any] | None,
-    name: str | None,
-    recompile_limit: int | None,
-    guard_filter_fn: guard_filter.Filter | None = None,
-) -> CaptureConfig:
-    return capture_config(
-        backend,
-        fullgraph=fullgraph,
-        dynamic=dynamic,
-        mode=mode,
-        options=options,
-        name=name,
-        recompile_limit=recompile_limit,
-        guard_filter_fn=guard_filter_fn,
-    )
 
 
 def _name_of(backend: Compiler) -> str:

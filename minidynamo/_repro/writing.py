@@ -138,7 +138,7 @@ class Writing:
         self._files[path] = _Written(graph_module, inputs, header, torch.is_grad_enabled())
 
     def _options_text(self) -> str:
-        settings = {"mode": self._settings.mode, "options": self._settings.options}
+        settings = {"mode": self._settings.settings.mode, "options": self._settings.settings.options}
         text = repr(settings)
         try:
             is_readable = ast.literal_eval(text) == settings
