@@ -29,8 +29,8 @@ std::nullptr_t abort(Tracer& tracer, PyObject* object, PyObject* name) {
 
 }  // namespace
 
-PyTypeObject* type_stood_for(PyObject* object) noexcept {
-  switch (proxy_kind(object)) {
+PyTypeObject* type_stood_for(PyObject* object, ProxyKind kind) noexcept {
+  switch (kind) {
     case ProxyKind::Int:
       return &PyLong_Type;
     case ProxyKind::Bool:

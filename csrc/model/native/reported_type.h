@@ -5,12 +5,14 @@
 #pragma once
 
 #include "model/protocols/arguments.h"
+#include "world/proxies/proxy.h"
 #include "world/state/tracer.h"
 
 namespace minidynamo {
 
 // The type that the program takes the object's to be, if it is such a stand-in; null if it is none.
-PyTypeObject* type_stood_for(PyObject* object) noexcept;
+PyTypeObject* type_stood_for(PyObject* object, ProxyKind kind) noexcept;
+inline PyTypeObject* type_stood_for(PyObject* object) noexcept { return type_stood_for(object, proxy_kind(object)); }
 // type(object) as the program sees it.
 inline PyTypeObject* reported_type(PyObject* object) noexcept {
   PyTypeObject* shown = type_stood_for(object);

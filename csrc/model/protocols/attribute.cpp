@@ -205,7 +205,8 @@ bool shows_address(PyTypeObject* type, PyObject* name) {
 
 Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   PyTypeObject* type = Py_TYPE(object);
-  switch (proxy_kind(object)) {
+  const ProxyKind kind = proxy_kind(object);
+  switch (kind) {
     case ProxyKind::Tensor:
       return load_tensor_attribute(tracer, object, name);
     case ProxyKind::Array:
@@ -220,7 +221,7 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   }
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object), nullptr;
   if (PyFrame_Check(object) && !tracer.world.source_of(object)) return load_from_frame_object(tracer, object, name);
-  if (PyTypeObject* shown = type_stood_for(object)) {
+  if (PyTypeObject* shown = type_stood_for(object, kind)) {
     if (name == "__class__"_name) return Ref::borrow(as_object(shown));
     if (!can_show_attribute(tracer, object, name)) return nullptr;
   }

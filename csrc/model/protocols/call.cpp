@@ -99,8 +99,8 @@ bool is_method_of_plain_type(PyObject* callable) noexcept {
     PyObject* self = PyCFunction_GET_SELF(callable);
     if (!self || PyModule_Check(self)) return false;
     if (PyType_Check(self)) return is_plain_builtin_type(native_base(as_type(self)));
-    return type_stood_for(self) || is_plain_builtin_type(Py_TYPE(self)) ||
-           is_plain_builtin_type(native_base(Py_TYPE(self)));
+    return is_plain_builtin_type(Py_TYPE(self)) || is_plain_builtin_type(native_base(Py_TYPE(self))) ||
+           type_stood_for(self);
   }
   if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type)
     return is_plain_builtin_type(PyDescr_TYPE(callable)) ||

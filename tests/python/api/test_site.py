@@ -5,6 +5,7 @@ import ast
 import importlib
 import itertools
 import pathlib
+import pkgutil
 import re
 import runpy
 import tomllib
@@ -66,20 +67,20 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 
 def test_every_public_submodule_has_a_page() -> None:
-    on_disk = {path.stem for path in pathlib.Path(minidynamo.__file__).parent.glob("*.py") if not path.stem.startswith("_")}
+    on_disk = {module.name for module in pkgutil.iter_modules(minidynamo.__path__) if not module.name.startswith("_")}
     assert on_disk == set(MODULES)
     for module in MODULES:
         assert (REFERENCE / f"{module}.md").read_text().startswith(f"# minidynamo.{module}\n")
 
 
 def described_below(path: pathlib.Path) -> set[str]:
-    """The names of a module that are assigned at its top and have a string below."""
-    body = ast.parse(path.read_text()).body
+    """The names of a module, or of those of a package, that are assigned at its top and have a string below."""
     found = set()
-    for assigned, after in itertools.pairwise(body):
-        if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) and isinstance(after.value.value, str):
-            targets = assigned.targets if isinstance(assigned, ast.Assign) else [getattr(assigned, "target", None)]
-            found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    for file in path.parent.glob("*.py") if path.name == "__init__.py" else [path]:
+        for assigned, after in itertools.pairwise(ast.parse(file.read_text()).body):
+            if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) and isinstance(after.value.value, str):
+                targets = assigned.targets if isinstance(assigned, ast.Assign) else [getattr(assigned, "target", None)]
+                found |= {target.id for target in targets if isinstance(target, ast.Name)}
     return found
 
 

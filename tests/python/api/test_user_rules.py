@@ -615,7 +615,8 @@ def test_global_capture_leaves_skipped_and_disabled_code_alone(tmp_path: pathlib
     (tmp_path / "vendor.py").write_text("def shifted(x):\n    return x + 1\n")
     program = """
         import torch, vendor, minidynamo
-        from minidynamo import _global_capture, debug
+        from minidynamo import debug
+        from minidynamo._api import global_capture
         minidynamo.skip("vendor")
         def plain(x):
             return x * 2
@@ -625,12 +626,12 @@ def test_global_capture_leaves_skipped_and_disabled_code_alone(tmp_path: pathlib
         @torch.compiler.disable
         def torch_quiet(x):
             return plain(x)
-        _global_capture.start("eager")
+        global_capture.start("eager")
         for f in (vendor.shifted, quiet, torch_quiet):
             f(torch.ones(2))
         print(len(debug.cache_entries(vendor.shifted)), len(debug.cache_entries(plain)))
         plain(torch.ones(2))
         print(len(debug.cache_entries(plain)))
-        _global_capture.stop()
+        global_capture.stop()
     """
     assert run(program, tmp_path) == "0 0\n1\n"

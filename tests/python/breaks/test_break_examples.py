@@ -18,12 +18,13 @@ import pytest
 import torch
 
 import minidynamo
-from minidynamo import _break_pages, debug
+from minidynamo import debug
 from minidynamo.__main__ import breaks, main
+from minidynamo._records import break_pages
 
 ROOT = pathlib.Path(__file__).parents[3]
 CODES = [reason.code for reason in debug.break_reasons()]
-FILES = sorted(_break_pages.EXAMPLES.glob("*.py"))
+FILES = sorted(break_pages.EXAMPLES.glob("*.py"))
 
 # Reasons that no small program can meet, or not in each run.
 WITHOUT_EXAMPLE = {
@@ -120,7 +121,7 @@ def test_example(path: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("path", [pytest.param(path, id=code_of(path)) for path in FILES])
 def test_page_has_the_whole_example(path: pathlib.Path) -> None:
-    example = _break_pages.example_of(code_of(path))
+    example = break_pages.example_of(code_of(path))
     assert example
     shown = example.before + "\n" + example.after
     for line in path.read_text().partition("def inputs(")[0].splitlines():

@@ -372,7 +372,7 @@ def test_the_hook_leaves_whatever_order_hooks_come_and_go_in(run: Run) -> None:
     run(
         BESIDE
         + """
-from minidynamo import _global_capture
+from minidynamo._api import global_capture
 from torch._C._dynamo.eval_frame import set_eval_frame
 
 def callback(frame, *rest):
@@ -386,23 +386,23 @@ def check():
 
 check()
 for _ in range(3):
-    _global_capture.start("eager")
+    global_capture.start("eager")
     check()
     set_eval_frame(callback)
-    _global_capture.stop()
+    global_capture.stop()
     ours_plain(x)
-    _global_capture.start("eager")
+    global_capture.start("eager")
     ours_plain(x)
     set_eval_frame(None)
     check()
-    _global_capture.stop()
+    global_capture.stop()
     check()
     set_eval_frame(callback)
-    _global_capture.start("eager")
+    global_capture.start("eager")
     set_eval_frame(None)
     before = minidynamo.stats()["captured_frames"] if "captured_frames" in minidynamo.stats() else None
     ours_plain(x)
-    _global_capture.stop()
+    global_capture.stop()
     check()
 
 def depth(n):
