@@ -12,7 +12,7 @@ import textwrap
 
 from minidynamo._records.breaks import BreakReason, break_reasons
 
-EXAMPLES = pathlib.Path(__file__).parent / "_break_examples"
+EXAMPLES = pathlib.Path(__file__).parents[1] / "_break_examples"
 
 # The names that a file may define beside `inputs`, which pages leave out. All but the two functions is optional:
 # * call_before, call_after: how a program calls the captured function, which is their first parameter;
