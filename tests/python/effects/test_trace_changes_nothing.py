@@ -355,7 +355,8 @@ class Watch:
 def everything_is_loaded() -> None:
     """A first capture's imports are no program's doing: torch's kernels for fakes load parts of torch at their first call, and
     minidynamo the parts of its own that are written in Python."""
-    for name in ("_capture.failed_graph", "_capture.graph_source", "_runtime.autograd_function", "_runtime.checkpoint", "_runtime.tensor_hooks"):
+    ours = "_capture.failed_graph _capture.graph_source _runtime.autograd_function _runtime.checkpoint _runtime.tensor_hooks"
+    for name in ours.split():
         importlib.import_module(f"minidynamo.{name}")
     for name in ("torch.fx.experimental.symbolic_shapes", "torch._numpy", "torch._dynamo"):
         importlib.import_module(name)
