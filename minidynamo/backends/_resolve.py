@@ -105,7 +105,7 @@ def _compile(
     except Exception as error:
         if _is_of_signal_handler(error):
             raise
-        if graph_module.meta.get("unknown_numbers") or any(sizes is None or sizes for sizes in graph_module.meta.get("open_sizes", ())):
+        if graph_module.meta.get("unbacked_numbers") or any(sizes is None or sizes for sizes in graph_module.meta.get("open_sizes", ())):
             graph_module.meta["size_conditions"] = None  # the capture is made again for sizes as they are; then this is an error
             return graph_module.forward
         raise BackendCompilerFailed(name, error) from error
