@@ -586,7 +586,7 @@ MODES: dict[str, Callable[[], contextlib.AbstractContextManager[Any]]] = {
     "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
     "default dtype": lambda: _called(torch.set_default_dtype, torch.float64, torch.float32),
     "default device": lambda: torch.device("cpu"),
-    "deterministic": lambda: _called(lambda on: torch.use_deterministic_algorithms(on, warn_only=True), True, False),
+    "deterministic": lambda: _called(lambda on: torch.use_deterministic_algorithms(on, warn_only=on), True, False),
     "mkldnn off": lambda: _called(torch._C._set_mkldnn_enabled, False, True),
     "math sdp only": lambda: torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH),
     "precision": lambda: _called(torch.set_float32_matmul_precision, "medium", "highest"),
