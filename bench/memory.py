@@ -96,11 +96,11 @@ KEPT_RECORDS = 1000  # kMostRecords in csrc/hook/runtime.h
 def fill_records() -> None:
     """Fills `debug.captures()`, which refer weakly to their functions and drop the oldest record from then on."""
     x = torch.ones(2)
-    while len(minidynamo.debug.captures()) < KEPT_RECORDS:
-        for turn in range(KEPT_RECORDS):
-            names: dict[str, object] = {}
-            exec(f"def f(x): return x + {turn}", names)
-            minidynamo.compile(names["f"], backend=run_as_it_is)(x)
+    for turn in range(KEPT_RECORDS):
+        names: dict[str, object] = {}
+        exec(f"def f(x): return x + {turn}", names)
+        minidynamo.compile(names["f"], backend=run_as_it_is)(x)
+    assert len(minidynamo.debug.captures()) == KEPT_RECORDS
 
 
 def live() -> collections.Counter[str]:

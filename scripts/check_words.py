@@ -51,7 +51,9 @@ def in_cpp(file: pathlib.Path) -> list[Finding]:
             found.append((file, number, opening[0], "begin with the subject"))
         found += [(file, number, word, better) for word, better in words_in(comment)]
     for number, line in enumerate(text.splitlines(), 1):
-        for string in re.findall(r'"((?:\\.|[^"\\])*)"', line.split("//")[0] if line.strip().startswith("//") else line):
+        if line.strip().startswith("//"):
+            continue
+        for string in re.findall(r'"((?:\\.|[^"\\])*)"', line):
             found += [(file, number, word, better) for word, better in words_in(string)]
     return found
 
@@ -69,11 +71,9 @@ def in_python(file: pathlib.Path) -> list[Finding]:
             found += [(file, number, word, better) for word, better in words_in(comment)]
             last_line = number if is_whole else 0
     for node in ast.walk(ast.parse(text)):
-        if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
-            continue
-        found += [(file, node.lineno, word, better) for word, better in words_in(node.value)]
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found += [(file, node.lineno, word, better) for word, better in words_in(node.value)]
+        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             docstring = ast.get_docstring(node)
             if docstring and (opening := OPENINGS.match(docstring)):
                 found.append((file, node.body[0].lineno, opening[0], "begin with the subject"))

@@ -1,5 +1,5 @@
-// The table of guard kinds. Relations between sources and guards for absence are not checks of one object: they live
-// with the paths (guard_program.cpp).
+// The table of guard kinds: each kind with its functions, which are short and read best beside each other. Relations
+// between sources and guards for absence are not checks of one object: they live with the paths (guard_program.cpp).
 #include "guard/guard_kinds.h"
 
 #include <algorithm>

@@ -27,7 +27,7 @@ def unboxed(boxed: Callable[[list[Any]], Any]) -> CompiledFunction:
 
 def boxed(compiled: CompiledFunction) -> Callable[[list[Any]], Any]:
     """A function of one list for one of positional arguments."""
-    boxed = getattr(compiled, "boxed", None)
-    if boxed is not None:
-        return cast(Callable[[list[Any]], Any], boxed)
+    own = getattr(compiled, "boxed", None)
+    if own is not None:
+        return cast(Callable[[list[Any]], Any], own)
     return lambda inputs: compiled(*inputs)

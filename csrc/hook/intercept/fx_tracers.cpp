@@ -27,7 +27,7 @@ bool is_fx_tracing() noexcept {
   PyObject* names = names_of_fx();
   if (!names) return false;
   if (named_item(names, "_is_fx_tracing_flag") == Py_True) return true;
-  // Where several tracers are active, the first to end clears the flag.
+  // The flag is one for all tracers of a process: the first to end clears it.
   return is_wrapper(method_of_modules("__call__"_name), names) ||
          is_wrapper(method_of_modules("__getattr__"_name), names);
 }

@@ -1,6 +1,6 @@
 // torch.autograd.Function: forward and backward of the user's class are traced, one after the other, and become the two
 // bodies of torch.ops.higher_order.autograd_function_apply, so that the graph is differentiated by the user's backward.
-// Where no gradient is asked for, the forward alone is traced in place.
+// Without a gradient asked for, only the forward is traced, in place.
 //
 // The operator's forward body gets the tensors that the function is applied to, then what else it uses, and returns
 // ((results), (what the backward uses)). The backward body gets a gradient for each result and what was kept for it,
