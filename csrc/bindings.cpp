@@ -205,6 +205,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("captures", &captures);
   module.def("calls", &calls);
   module.def("open_capture_id", &open_capture_id);
+  module.def("note_imports", &note_imports);
   module.def("function_id", [](const py::object& code) { return function_id(code_of(code)); });
   module.def("break_reasons", &reasons);
   module.def("c_types", &known_c_types);

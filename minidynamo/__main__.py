@@ -1,9 +1,9 @@
 """`python -m minidynamo`: versions, whose frame hook is installed, settings, and what the environment says. For bug reports.
 
 `info` prints the same. `run SCRIPT` captures a whole program; `explain SCRIPT` and `report SCRIPT` run one and say what was captured,
-what it cost and what to do first, `report --html FILE SCRIPT` as a page. `cache` shows the artifacts on the disk, `cache --clear` removes
-them. `breaks` lists the reasons for graph breaks, `breaks NAME` prints the page of one. The command `minidynamo` is the same as
-`python -m minidynamo`.
+what it cost and what to do first, `report --html FILE SCRIPT` as a page. On a terminal, these three show a capture that takes long while
+it is made. `cache` shows the artifacts on the disk, `cache --clear` removes them. `breaks` lists the reasons for graph breaks,
+`breaks NAME` prints the page of one. The command `minidynamo` is the same as `python -m minidynamo`.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import torch
 from minidynamo import _C, __version__, _built_for, config, list_backends, report
 from minidynamo._api import environment, global_capture, script
 from minidynamo._artifacts import folder
-from minidynamo._records import break_pages
+from minidynamo._records import break_pages, progress
 from minidynamo._records.breaks import break_reasons
 from minidynamo.exceptions import InvalidBackend
 
@@ -101,6 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parsed = parser.parse_args(arguments)
     match parsed.command:
         case "run" | "explain" | "report":
+            progress.show_on(sys.stderr)
             try:
                 status = script.run_script(parsed.script, parsed.arguments, parsed.backend)
             except (FileNotFoundError, InvalidBackend) as wrong:

@@ -6,14 +6,16 @@ what users register on it.
 """
 
 import functools
+import types
 from collections.abc import Callable, Sized
 from typing import Any
 
 import torch
 
 from minidynamo import _C
-from minidynamo._api import rules
+from minidynamo._api import global_capture, rules
 from minidynamo._capture.capture_config import CaptureConfig
+from minidynamo._records.user_warnings import warn
 
 # The attributes of the wrapper itself; anything else is the original module's.
 _OWN = frozenset({"_orig_mod", "_capture_config", "_ready", "forward", "__dict__"})
@@ -86,7 +88,8 @@ class OptimizedModule(torch.nn.Module):
             if modules is None:  # being unpickled or copied: nothing to forward to yet
                 raise AttributeError(name)
             return modules["_orig_mod"]
-        return getattr(self._orig_mod, name)
+        value = getattr(self._orig_mod, name)
+        return _says_so(self._orig_mod, value) if name == "generate" and self._capture_config is not None else value
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _OWN or hasattr(type(self), name):
@@ -120,6 +123,31 @@ class OptimizedModule(torch.nn.Module):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+
+
+_has_said_so = False
+
+
+def _says_so(module: torch.nn.Module, generate: Any) -> Any:
+    """A method `generate` that calls the module to which it belongs, the original. It says once that nothing is captured then."""
+    function = getattr(generate, "__func__", None)
+    if _has_said_so or function is None or generate.__self__ is not module or torch.compiler.is_compiling():
+        return generate
+    if module._compiled_call_impl is not None or isinstance(module.__dict__.get("forward"), _C.OptimizedFunction):
+        return generate
+
+    @functools.wraps(function)
+    def saying_so(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        global _has_said_so
+        if not _has_said_so and global_capture.active_backend() is None:
+            _has_said_so = True
+            warn(
+                f"minidynamo: {type(module).__name__}.generate() calls the module that it belongs to, not the captured one, so that it "
+                "runs uncaptured. minidynamo.compile_in_place(model) captures the calls of the module itself; then call model.generate()"
+            )
+        return function(self, *args, **kwargs)
+
+    return types.MethodType(saying_so, module)
 
 
 def _rebuild(kind: type[OptimizedModule], module: torch.nn.Module, config: CaptureConfig | None) -> OptimizedModule:

@@ -334,7 +334,7 @@ def stats() -> "Statistics":
     """Counters since the last reset.
 
     `frames` that were looked at and `captured`; `graphs` with their `operators`; `graph_breaks`, counted by reason; `guards`,
-    `entries` and `cache_hits`; `phases`, wall seconds by name (evaluate, propagate, guards, graph_export, codegen, backend).
+    `entries` and `cache_hits`; `phases`, wall seconds by name (evaluate, propagate, guards, graph_export, backend, imports, codegen).
     """
     return _C.statistics()
 

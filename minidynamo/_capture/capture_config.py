@@ -238,9 +238,8 @@ class CaptureConfig:
             file = ""
             if kept is not None:
                 from minidynamo import _repro
-                from minidynamo._repro.source import Header
 
-                file = _repro.write_found(self, kept.graph_module, kept.inputs, Header(str(difference)))
+                file = _repro.write_different(self, kept.graph_module, kept.inputs, difference)
             log_records.warn(f"minidynamo: {difference}\n{file}" if file else f"minidynamo: {difference}")
 
         return _verify.checked_compiler(self, found)

@@ -5,7 +5,7 @@ import types
 from typing import TYPE_CHECKING, Any, Literal
 
 from minidynamo import _C
-from minidynamo._records import log_records, structured_trace
+from minidynamo._records import log_records, progress, structured_trace
 
 if TYPE_CHECKING:
     from minidynamo._C import CaptureRecord
@@ -26,8 +26,9 @@ class Capture:
         failed_guard_kinds: what kinds of guards these are, such as "Tensor" or "Constant".
         began: seconds since the epoch. `seconds`: wall time of the whole.
         phases: wall time in seconds by phase: `evaluate` the bytecode, `propagate` shapes and dtypes through operators, build `guards`,
-            `graph_export`, `backend`, `codegen` of residual bytecode.
-        spans: phase, begin and end of each stretch of time, in seconds since `began`. `propagate` lies within `evaluate`.
+            `graph_export`, `backend`, the `imports` of modules by the backend at its first use, `codegen` of residual bytecode.
+        spans: phase, begin and end of each stretch of time, in seconds since `began`. `propagate` lies within `evaluate`,
+            `imports` within `backend`.
         outcome: "entry": a cache entry was made; "uncaptured": the frame ran uncaptured (`debug.uncaptured()` says why); "error": an
             exception was raised.
         error: type of the exception, and its message if it is one of this package's.
@@ -97,18 +98,21 @@ def captures() -> list[Capture]:
 
 def follows() -> bool:
     """True if the output of `note_start` and `note_end` is read."""
-    return log_records.enabled("captures") or structured_trace.is_on()
+    return log_records.enabled("captures") or structured_trace.is_on() or progress.is_on()
 
 
 def note_start(record: "CaptureRecord") -> None:
     """Called by the native pipeline where a capture begins, if `follows()`."""
+    capture = capture_of(record)
+    progress.begin(capture)
     if structured_trace.is_on():
-        structured_trace.write_start(capture_of(record))
+        structured_trace.write_start(capture)
 
 
 def note_end(record: "CaptureRecord") -> None:
     """Called by the native pipeline where a capture ends, if `follows()`."""
     capture = capture_of(record)
+    progress.end(capture)
     log_records.emit("captures", str(capture))
     if structured_trace.is_on():
         structured_trace.write_end(capture)

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import pathlib
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,9 +13,12 @@ from minidynamo import _C, config, debug
 from minidynamo._api import optimize
 from minidynamo._capture.capture_config import CaptureConfig
 from minidynamo._records import log_records
+from minidynamo._repro.minimise import Fails, differs, raises_alike
 from minidynamo._repro.source import Header
 from minidynamo._repro.writing import Writing
-from minidynamo._verify import _target_of
+from minidynamo._verify import _target_of, _tolerance
+from minidynamo._verify.graphs import GraphDifference
+from minidynamo.backends._undisturbed import undisturbed
 from minidynamo.exceptions import BackendCompilerFailed
 
 __all__ = ["Reproduction", "repro"]
@@ -92,35 +96,56 @@ def _reproduction(writing: Writing) -> Reproduction:
 
 
 _MOST_FILES = 20  # that one process writes for `config.repro`
+_MOST_SECONDS = 60.0  # in which it makes their graphs smaller: the program waits
 _written = 0
+_seconds_left = _MOST_SECONDS
 _has_complained = False
 
 
 def write_failed(settings: CaptureConfig, graph_module: torch.fx.GraphModule, inputs: Sequence[Any], failure: BackendCompilerFailed) -> str:
-    """Writes a graph whose backend raised to `config.repro`. Never raises.
+    """Writes a graph whose backend raised to `config.repro`, and makes it smaller for as long as the backend raises. Never raises.
 
     Returns:
         The file, in words, which a note of the error has too; "" if none is written.
     """
-    text = write_found(settings, graph_module, inputs, Header(str(failure)))
+    text = _write(settings, graph_module, inputs, Header(str(failure)), raises_alike(settings._compiler, failure))
     if text:
         failure.add_note(text)
     return text
 
 
-def write_found(settings: CaptureConfig, graph_module: torch.fx.GraphModule, inputs: Sequence[Any], header: Header) -> str:
-    """Writes a graph that failed to `config.repro`, and says in words where; "" if no file is written. Never raises."""
-    global _written, _has_complained
+def write_different(
+    settings: CaptureConfig, graph_module: torch.fx.GraphModule, inputs: Sequence[Any], difference: GraphDifference
+) -> str:
+    """Writes a graph that differs from its operators when it is compiled to `config.repro`, and makes it smaller for as long as it
+    differs. Never raises.
+
+    Returns:
+        The file, in words; "" if none is written.
+    """
+    fails = differs(settings._compiler, _tolerance(settings, None, None))
+    return _write(settings, graph_module, inputs, Header(str(difference)), fails)
+
+
+def _write(
+    settings: CaptureConfig, graph_module: torch.fx.GraphModule, inputs: Sequence[Any], header: Header, fails: Fails
+) -> str:
+    global _written, _seconds_left, _has_complained
     if _written >= _MOST_FILES:
         return ""
     _written += 1
     writing = Writing(settings, pathlib.Path(config.repro), data=False)
+    began = time.monotonic()
     try:
-        writing.write_one(graph_module, inputs, header)
+        with undisturbed():
+            arguments = (graph_module, inputs, header, fails if _seconds_left > 0 else None, _seconds_left)
+            _C.call_disabled(writing.write_one, arguments, {})
     except Exception as error:
         if not _has_complained:
             _has_complained = True
             log_records.warn(f"minidynamo.config.repro: no file is written: {type(error).__name__}: {error}")
         return ""
+    finally:
+        _seconds_left -= time.monotonic() - began
     reproduction = _reproduction(writing)
     return f"minidynamo.repro: {', '.join(reproduction.paths)}" if reproduction.paths else f"minidynamo.repro: {reproduction}"

@@ -14,7 +14,7 @@ import torch
 from minidynamo import _C
 from minidynamo._capture.capture_config import CaptureConfig
 from minidynamo._repro.inputs import NotWritable, copied_inputs
-from minidynamo._repro.minimise import Fails, differs, minimise, raises_alike
+from minidynamo._repro.minimise import MOST_SECONDS, Fails, differs, minimise, raises_alike
 from minidynamo._repro.source import Header, file_text
 from minidynamo._verify import _tolerance
 from minidynamo._verify.graphs import GraphDifference, checked, copied
@@ -66,9 +66,19 @@ class Writing:
             self._minimise(path, raises_alike(compiler, failure))
             return kept.forward
 
-    def write_one(self, graph_module: torch.fx.GraphModule, inputs: Sequence[Any], header: Header) -> None:
-        """Writes one graph that failed."""
-        self._write(self._new_path(), graph_module, list(inputs), header)
+    def write_one(
+        self,
+        graph_module: torch.fx.GraphModule,
+        inputs: Sequence[Any],
+        header: Header,
+        fails: Fails | None = None,
+        most_seconds: float = MOST_SECONDS,
+    ) -> None:
+        """Writes one graph that failed; with `fails`, then makes it smaller, for `most_seconds` at most."""
+        path = self._new_path()
+        self._write(path, graph_module, list(inputs), header)
+        if fails is not None:
+            self._minimise(path, fails, most_seconds)
 
     def add_guards(self, codes: Sequence[Any]) -> None:
         """Writes each file again with the guards of the cached entry of its graph."""
@@ -93,7 +103,7 @@ class Writing:
         """For each graph that has no file, why it has none."""
         return tuple(dict.fromkeys(self._unwritten))
 
-    def _minimise(self, path: pathlib.Path, fails: Fails) -> None:
+    def _minimise(self, path: pathlib.Path, fails: Fails, most_seconds: float = MOST_SECONDS) -> None:
         if path not in self._files:
             return  # it cannot be written
         whole = self._files[path]
@@ -104,7 +114,7 @@ class Writing:
             header = dataclasses.replace(whole.header, operator=whole.header.operator or operator)
             self._write(path, copied(graph_module), inputs, header)
 
-        if minimise(whole.graph_module, whole.inputs, fails, improved):
+        if minimise(whole.graph_module, whole.inputs, fails, improved, most_seconds=most_seconds):
             written = self._files[path]
             header = dataclasses.replace(written.header, failure=f"{written.header.failure}\n{LIMIT_MET}")
             self._write(path, written.graph_module, written.inputs, header)

@@ -8,6 +8,7 @@ import torch
 from minidynamo._capture.tracing_context import tracing_context
 from minidynamo.backends._collector import few_collections
 from minidynamo.backends._described import innermost, with_described_inputs
+from minidynamo.backends._imports import counted_as_imports
 from minidynamo.backends._merged_calls import separate_merged_calls
 from minidynamo.backends._registry import CompiledFunction, register_backend
 
@@ -15,10 +16,11 @@ from minidynamo.backends._registry import CompiledFunction, register_backend
 @register_backend
 def aot_eager(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> CompiledFunction:
     """Traces forward and backward ahead of time (AOTAutograd) and runs both with eager kernels."""
-    import torch._dynamo  # AOTAutograd refers to it without importing it
-    from torch._functorch._aot_autograd.utils import make_boxed_func
-    from torch._functorch.aot_autograd import aot_module_simplified
-    from torch._functorch.partitioners import min_cut_rematerialization_partition
+    with counted_as_imports():
+        import torch._dynamo  # AOTAutograd refers to it without importing it
+        from torch._functorch._aot_autograd.utils import make_boxed_func
+        from torch._functorch.aot_autograd import aot_module_simplified
+        from torch._functorch.partitioners import min_cut_rematerialization_partition
 
     def run_as_it_is(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
         separate_merged_calls(gm)

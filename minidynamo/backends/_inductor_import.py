@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+from minidynamo.backends._imports import counted_as_imports
+
 _importing = threading.RLock()
 
 
@@ -20,7 +22,7 @@ def compile_fx_module() -> ModuleType:
     """torch._inductor.compile_fx"""
     name = "torch._inductor.compile_fx"
     if name not in sys.modules:
-        with _importing, templates_parsed_when_used():
+        with counted_as_imports(), _importing, templates_parsed_when_used():
             importlib.import_module(name)
     return sys.modules[name]
 

@@ -138,6 +138,10 @@ std::string function_id(PyCodeObject* code) {
 
 std::string open_capture_id() { return innermost_capture ? innermost_capture->id().text() : ""; }
 
+void note_imports(double seconds) noexcept {
+  if (innermost_capture) innermost_capture->move_seconds(Phase::Backend, Phase::Imports, seconds);
+}
+
 Ref to_dict(const CaptureRecord& record) {
   constexpr std::array<const char*, 3> kOutcomes = {"uncaptured", "entry", "error"};
   Ref phases = Ref::made(PyDict_New()), spans = Ref::made(PyList_New(0)), why = Ref::made(PyList_New(0));

@@ -44,6 +44,9 @@ class OpenCapture {
 std::string function_id(PyCodeObject* code);
 std::string open_capture_id();
 
+// Seconds in which the backend of the capture that is open on this thread, if any, loaded modules.
+void note_imports(double seconds) noexcept;
+
 // As minidynamo.debug.Capture has it; null with a Python error set on failure.
 Ref to_dict(const CaptureRecord& record);
 

@@ -12,11 +12,12 @@ enum class Phase : uint8_t {
   Propagate,    // operators over fake tensors, within Evaluate
   Guards,       // built and checked for the first time
   GraphExport,  // the recorded graph becomes a torch.fx.GraphModule
-  Backend,      // the compilation of the graph
+  Backend,      // the compilation of the graph, without Imports
+  Imports,      // the modules that the backend loads at its first use
   Codegen,      // residual bytecode
 };
-inline constexpr std::array<const char*, 6> kPhaseNames = {"evaluate",     "propagate", "guards",
-                                                           "graph_export", "backend",   "codegen"};
+inline constexpr std::array<const char*, 7> kPhaseNames = {"evaluate", "propagate", "guards", "graph_export",
+                                                           "backend",  "imports",   "codegen"};
 using PhaseSeconds = std::array<double, kPhaseNames.size()>;
 
 inline double seconds_since(std::chrono::steady_clock::time_point begun) {

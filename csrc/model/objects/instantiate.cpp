@@ -17,6 +17,7 @@
 #include "model/proxies/numpy_scalars.h"
 #include "model/proxies/unknown_reads.h"
 #include "model/tensors/overridden_call.h"
+#include "model/tensors/tensor_call.h"
 #include "model/tensors/tensor_subclass.h"
 #include "python/code/code_object.h"
 #include "python/objects/numpy_scalar.h"
@@ -81,6 +82,11 @@ bool is_safe_native_base(PyTypeObject* type) noexcept {
   return base == &PyBaseObject_Type || is_plain_builtin_type(base) || base == known_types()->thread_local_storage;
 }
 
+// True for a tensor, and for a list, tuple or dict of C code alone, whose text has those of its items, with one in it.
+bool shows_tensors(PyObject* object) {
+  return is_fake(object) || (!is_python_class(Py_TYPE(object)) && has_fake(object));
+}
+
 }  // namespace
 
 Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
@@ -138,7 +144,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
       } else if (type == &PyBool_Type && values.size() == 1 && !arguments.keyword_names && arguments.is_direct &&
                  is_checked_next(*tracer.frame)) {
         return value;  // a tensor whose truth alone is asked may stay a tensor
-      } else if (type == &PyUnicode_Type || (is_number_type && !has_known_value(value.get()))) {
+      } else if (is_number_type && !has_known_value(value.get())) {
         const bool is_plain = values.size() == 1 && !arguments.keyword_names && !tracer.function_modes.any() &&
                               is_plain_tensor_class(value.type());
         const char* method = type == &PyLong_Type    ? "__int__"
@@ -150,6 +156,8 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
         return tracer.abort(BreakReason::ScalarRead, std::string(type->tp_name) + "() of a tensor");
       }
     }
+    if (type == &PyUnicode_Type && values.size() == 1 && shows_tensors(values[0].get()))
+      return tracer.abort(BreakReason::TensorToText, "a tensor is turned into text");
     if (type == &PyUnicode_Type && values.size() == 1 && !arguments.keyword_names &&
         is_exception_from_outside(tracer, values[0].get()))
       return text_of_exception(tracer, values[0].get(), "__str__");

@@ -68,6 +68,19 @@ def test_a_record_says_why_what_and_how_long() -> None:
     assert debug.captures() == []
 
 
+def test_the_time_of_a_backends_imports_is_told_apart() -> None:
+    code = """
+import torch, minidynamo
+f, g = (minidynamo.compile(lambda x, n=n: x.sin() + n, backend="aot_eager") for n in range(2))
+f(torch.ones(2)), g(torch.ones(2))
+first, second = (capture.phases for capture in minidynamo.debug.captures())
+assert first["imports"] > 0.01 > second["imports"] >= 0 and first["backend"] > 0, (first, second)
+assert "imports" in str(minidynamo.report()).splitlines()[0]
+"""
+    done = run_python(code)
+    assert done.returncode == 0, done.stderr
+
+
 def test_how_captures_end_that_make_no_entry() -> None:
     def uncaptured(x: torch.Tensor) -> torch.Tensor:
         return torch.jit.script(torch.nn.ReLU())(x)

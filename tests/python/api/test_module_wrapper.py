@@ -1,6 +1,7 @@
 """OptimizedModule: what it forwards, what it keeps for itself, how it travels. Compared with torch.compile's wrapper."""
 
 import copy
+import inspect
 import io
 import pickle
 from typing import Any
@@ -11,6 +12,7 @@ from torch import nn
 
 import minidynamo
 from minidynamo import OptimizedModule
+from minidynamo._api import module
 
 optimize = minidynamo.optimize("eager")
 
@@ -231,6 +233,41 @@ def test_in_place(net: Net) -> None:
     assert torch.equal(net(X), twin(X))
     assert minidynamo.stats()["graphs"] == 1
     assert type(pickle.loads(pickle.dumps(net))) is Net
+
+
+class Writer(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.sin() + 1
+
+    def generate(self, x: torch.Tensor, steps: int = 2) -> torch.Tensor:
+        for _ in range(steps):
+            x = self(x)
+        return x
+
+
+def test_generate_says_once_that_it_is_not_captured(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_has_said_so", False)
+    writer = Writer()
+    wrapper = optimize(writer)
+    assert callable(wrapper.generate) and wrapper.generate.__self__ is writer
+    assert inspect.signature(wrapper.generate) == inspect.signature(writer.generate)
+    assert not caplog.records  # nothing is said before it is called
+    for _ in range(2):
+        assert torch.equal(wrapper.generate(X, steps=3), writer.generate(X, steps=3))
+    (said,) = (record.getMessage() for record in caplog.records)
+    assert "Writer.generate()" in said and "minidynamo.compile_in_place(model)" in said
+    assert minidynamo.stats()["captured"] == 0
+    minidynamo.compile_in_place(writer, backend="eager")
+    assert torch.equal(writer.generate(X), Writer().generate(X))
+    assert minidynamo.stats()["captured"] == 1 and minidynamo.stats()["cache_hits"] == 1
+
+
+def test_generate_within_a_captured_function_says_nothing(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_has_said_so", False)
+    wrapper = optimize(Writer())
+    captured = minidynamo.compile(lambda x: wrapper.generate(x), backend="eager", fullgraph=True)
+    assert torch.equal(captured(X), Writer().generate(X))
+    assert not caplog.records
 
 
 def test_module_call_with_wrong_arguments(net: Net) -> None:

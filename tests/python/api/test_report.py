@@ -1,7 +1,10 @@
 """`report()` and the commands that run a program: what they find in one whose faults are known, as text, data and page."""
 
+import contextlib
 import json
+import os
 import pathlib
+import pty
 import re
 import shutil
 import subprocess
@@ -211,6 +214,42 @@ def test_commands_run_a_program_as_python_does(tmp_path: pathlib.Path) -> None:
     script.write_text("import torch\ndef f(x): return x.sin()\nf(torch.ones(2))\nraise KeyError('lost')\n")
     done = command("explain", str(script))
     assert done.returncode == 1 and "KeyError: 'lost'" in done.stderr and "1 captures" in done.stderr
+
+
+SLOW_BACKEND = """
+import os, time, torch, minidynamo
+def slow(graph_module, example_inputs):
+    time.sleep(2.5)
+    return graph_module.forward
+@minidynamo.compile(backend=slow)
+def f(x): return x.sin()
+f(torch.ones(2))
+if os.fork() == 0:
+    f(torch.ones(3))
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_a_terminal_shows_what_takes_long_and_a_pipe_does_not(tmp_path: pathlib.Path) -> None:
+    script = tmp_path / "slow.py"
+    script.write_text(SLOW_BACKEND)
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "minidynamo", "report", str(script)], stderr=theirs, env=without_settings() | {"TERM": "xterm"}
+    )
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # the terminal's other side is closed
+        while piece := os.read(ours, 4096):
+            shown += piece
+    os.close(ours)
+    assert process.wait(timeout=300) == 0
+    lines = shown.decode().split("\r\x1b[K")
+    assert lines[1:3] == ["[0/0] f (slow.py:6) is captured for slow: 1 s", "[0/0] f (slow.py:6) is captured for slow: 2 s"]
+    assert len(lines) == 4 and "1 functions" in lines[3]  # it is erased, and the child of the fork shows nothing
+    done = command("report", str(script))
+    assert done.returncode == 0 and "is captured for" not in done.stderr
 
 
 def test_commands_say_what_is_wrong(tmp_path: pathlib.Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import minidynamo
+from minidynamo import _repro
 from minidynamo._capture.capture_config import capture_config
 from minidynamo._repro import minimise
 from minidynamo._repro.source import Header
@@ -129,14 +130,28 @@ def test_what_cannot_be_written_is_said(tmp_path: pathlib.Path) -> None:
     assert not list(tmp_path.glob("repro_*"))
 
 
+def assert_only_cos_is_left(path: pathlib.Path) -> None:
+    graph = path.read_text().split("class Graph")[1]
+    assert ".cos()" in graph and ".exp()" not in graph and ".tan()" not in graph and "+" not in graph
+
+
 def test_a_program_whose_backend_raises_writes_the_graph(planted: Any, tmp_path: pathlib.Path) -> None:
     with minidynamo.config.patch(repro=tmp_path / "files"), pytest.raises(minidynamo.BackendCompilerFailed) as raised:
         minidynamo.optimize(planted.raises_at_cos)(steps)(torch.ones(3))
     (path,) = (tmp_path / "files").glob("repro_*.py")
     assert str(path) in raised.value.__notes__[0]
+    assert_only_cos_is_left(path)
     ran = run(str(path), tmp_path)
     assert ran.returncode == 1
     assert "ValueError: no cos here" in ran.stderr
+
+
+def test_a_program_waits_a_limited_time_for_smaller_graphs(planted: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_repro, "_seconds_left", 0.0)
+    with minidynamo.config.patch(repro=tmp_path), pytest.raises(minidynamo.BackendCompilerFailed):
+        minidynamo.optimize(planted.raises_at_cos)(steps)(torch.ones(3))
+    (path,) = tmp_path.glob("repro_*.py")
+    assert ".exp()" in path.read_text()
 
 
 def test_a_folder_that_cannot_be_written_changes_nothing(planted: Any, tmp_path: pathlib.Path) -> None:
@@ -239,6 +254,7 @@ def test_a_difference_in_a_program_writes_the_graph(planted: Any, tmp_path: path
         minidynamo.optimize(planted.sin_for_cos)(lambda x: x.cos() + 1)(torch.ones(3))
     (path,) = (tmp_path / "files").glob("repro_*.py")
     assert str(path) in caplog.text
+    assert_only_cos_is_left(path)
     assert run(str(path), tmp_path).returncode == 1
 
 

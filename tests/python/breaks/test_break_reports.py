@@ -124,6 +124,7 @@ CAUSES: list[tuple[str, Callable[[torch.Tensor], Any]]] = [
     ("tensor-from-data", lambda x: x.new_tensor(x)),
     ("tensor-identity", lambda x: hash(x)),
     ("tensor-to-text", lambda x: f"{x}"),
+    ("tensor-to-text", lambda x: str([x * 2])),
     ("warning", lambda x: warns_where_it_may_be_caught(x)),
 ]
 

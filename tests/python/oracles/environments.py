@@ -8,7 +8,7 @@ import sys
 
 ORACLES = pathlib.Path(__file__).parent
 
-TORCH_SAYS = re.compile(r"^.*torch/utils/flop_counter.py:\d+\] triton not found;.*\n", re.MULTILINE)
+TORCH_SAYS = re.compile(r"^.*torch/utils/flop_counter.py:\d+\] (\[\d+/\d+\] )?triton not found;.*\n", re.MULTILINE)
 
 
 def said_of_the_program(stderr: str) -> str:
