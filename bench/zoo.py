@@ -4,7 +4,7 @@ Models of transformers with random weights and small sizes, nothing fetched: enc
 mixtures of experts, training steps and `generate()`. Each runs in a fork of its own, first under minidynamo, then under
 torch.compile, backend `eager` for both, with the same inputs twice. Results are compared with eager. docs/zoo.md has the table.
 
-    python bench/zoo.py [--only 'NAME;NAME'] [--minidynamo-only] [--breaks] [--json FILE] [--smoke]
+    python bench/zoo.py [--only 'NAME;NAME'] [--minidynamo-only] [--breaks] [--json FILE] [--table FILE] [--smoke]
 """
 
 import argparse
@@ -15,6 +15,7 @@ import os
 import pathlib
 import resource
 import signal
+import statistics
 import tempfile
 import time
 import warnings
@@ -148,12 +149,53 @@ def text(found: dict[str, Any]) -> str:
     return f"{graphs:9} {found['first']:6.2f} s {1000 * found['last']:7.1f} ms {found['memory']:5.0f} MiB{wrong}"
 
 
+def table(results: dict[str, Any]) -> str:
+    """The results of both as docs/zoo.md has them: totals, and a row for each model."""
+    pairs = [(name, found["minidynamo"], found["torch"]) for name, found in results.items()]
+    ran = [(ours, theirs) for _, ours, theirs in pairs if "error" not in ours and "error" not in theirs]
+
+    def graphs(found: dict[str, Any]) -> int:
+        return sum(found["graphs"])
+
+    def count(holds: Callable[[dict[str, Any], dict[str, Any]], bool]) -> int:
+        return sum(holds(ours, theirs) for ours, theirs in ran)
+
+    whole = [sum(found["graphs"] == [1, 0, 0] for found in side) for side in zip(*ran, strict=True)]
+    equal = [sum(found["equal"] for found in side) for side in zip(*ran, strict=True)]
+    memory = [statistics.median(found["memory"] for found in side) for side in zip(*ran, strict=True)]
+    faster = statistics.geometric_mean([theirs["first"] / ours["first"] for ours, theirs in ran])
+    lines = [
+        f"{len(pairs)} runs, equal to eager: minidynamo {equal[0]}, torch.compile {equal[1]}.",
+        f"Captured whole at the first call, without a later capture: minidynamo {whole[0]}, torch.compile {whole[1]}.",
+        f"Graphs: fewer in {count(lambda ours, theirs: graphs(ours) < graphs(theirs))}, "
+        f"as many in {count(lambda ours, theirs: graphs(ours) == graphs(theirs))}, "
+        f"more in {count(lambda ours, theirs: graphs(ours) > graphs(theirs))}.",
+        f"First call: {faster:.1f} times faster (geometric mean). Third call: faster in "
+        f"{count(lambda ours, theirs: ours['last'] < theirs['last'])}.",
+        f"Growth of the process, median: {memory[0]:.0f} MiB, {memory[1]:.0f} MiB.",
+        "",
+        "| model | graphs | torch | first, s | torch | last, ms | torch | MiB | torch |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, *sides in pairs:
+        columns: list[list[str]] = []
+        for found in sides:
+            if "error" in found:
+                columns.append(["error"] + ["-"] * 3)
+            else:
+                counts = " + ".join(map(str, found["graphs"])) + ("" if found["equal"] else ", wrong")
+                columns.append([counts, f"{found['first']:.2f}", f"{1000 * found['last']:.1f}", f"{found['memory']:.0f}"])
+        lines.append(f"| {name} | " + " | ".join(cell for pair in zip(*columns, strict=True) for cell in pair) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="names, separated by semicolons")
     parser.add_argument("--minidynamo-only", action="store_true")
     parser.add_argument("--breaks", action="store_true", help="list every break, with its reason and place")
     parser.add_argument("--json", default="")
+    parser.add_argument("--table", type=pathlib.Path, help="a file for the results as docs/zoo.md has them")
     parser.add_argument("--smoke", action="store_true", help="two models, to see that it still works")
     arguments = parser.parse_args()
 
@@ -180,6 +222,8 @@ def main() -> None:
     print(dict(totals))
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(results, indent=1))
+    if arguments.table:
+        arguments.table.write_text(table(results))
 
 
 if __name__ == "__main__":

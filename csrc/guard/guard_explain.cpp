@@ -120,10 +120,22 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame, Every
 
 namespace {
 
-// True if both are ints, or floats.
-bool is_number_of(PyObject* expected, PyObject* object) noexcept {
-  return (PyLong_CheckExact(expected) && PyLong_CheckExact(object)) ||
-         (PyFloat_CheckExact(expected) && PyFloat_CheckExact(object));
+// True if two constants differ only in ints and floats that they are, or that tuples in them hold. Adds the paths of
+// these numbers.
+bool differ_in_numbers(PyObject* expected, PyObject* object, const std::string& path, ChangedNumbers& changed) {
+  if (Py_TYPE(expected) != Py_TYPE(object)) return false;
+  if (PyTuple_CheckExact(expected)) {
+    if (PyTuple_GET_SIZE(expected) != PyTuple_GET_SIZE(object)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(expected); ++i) {
+      PyObject *one = PyTuple_GET_ITEM(expected, i), *other = PyTuple_GET_ITEM(object, i);
+      if (!constants_equal(one, other) && !differ_in_numbers(one, other, path + "[" + std::to_string(i) + "]", changed))
+        return false;
+    }
+    return true;
+  }
+  if (!PyLong_CheckExact(expected) && !PyFloat_CheckExact(expected)) return false;
+  changed.emplace_back(path, ~OpenSizes{0});
+  return true;
 }
 
 }  // namespace
@@ -143,14 +155,16 @@ ChangedNumbers GuardProgram::changed_numbers(const FrameView& frame) const {
   Everything all;
   walk_slowly(frame, all, [&](uint32_t index, const Check* check) {
     const Reached value = all.reached[index];
-    OpenSizes sizes = 0;
-    if (check && check->kind == GuardKind::Tensor && !value.inline_attributes && is_tensor(value.object))
-      sizes = check->tensor->changed_sizes(value.object);
-    else if (check && check->kind == GuardKind::Constant && check->expected && !value.inline_attributes &&
-             is_number_of(check->expected.get(), value.object))
-      sizes = ~OpenSizes{0};
-    if (sizes) changed.emplace_back(path_of(index), sizes);
-    return only_numbers = sizes != 0;
+    only_numbers = false;
+    if (!check || value.inline_attributes) return false;
+    if (check->kind == GuardKind::Tensor && is_tensor(value.object)) {
+      const OpenSizes sizes = check->tensor->changed_sizes(value.object);
+      if (sizes) changed.emplace_back(path_of(index), sizes);
+      only_numbers = sizes != 0;
+    } else if (check->kind == GuardKind::Constant && check->expected) {
+      only_numbers = differ_in_numbers(check->expected.get(), value.object, path_of(index), changed);
+    }
+    return only_numbers;
   });
   return only_numbers ? changed : ChangedNumbers();
 }

@@ -178,7 +178,7 @@ Ref enter_super(Tracer& tracer, Source* source) {
 Ref enter_tuple(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
   PyTypeObject* type = Py_TYPE(raw);
-  if (type == &PyTuple_Type && is_constant(raw)) {
+  if (type == &PyTuple_Type && is_constant(raw) && !tracer.symbols.has_dynamic_items(*source)) {
     tracer.guards.add(source, GuardKind::Constant, tracer.origin());
     return Ref::borrow(raw);
   }

@@ -1,14 +1,13 @@
 #include "world/proxies/held_number.h"
 
+#include "python/code/struct_sequence.h"
+
 namespace minidynamo {
 namespace {
 
-// True if a tuple with names holds the number. C code may have made such a tuple with more in it than can be seen
-// (os.stat_result).
-bool is_in_record(const Source& source) {
-  if (source.access != Access::Index || !source.parent || !source.parent->value) return false;
-  PyObject* owner = source.parent->value.get();
-  return PyTuple_Check(owner) && !PyTuple_CheckExact(owner);
+// True if a named tuple of C code holds the number: there may be more in it than can be seen (os.stat_result).
+bool is_in_struct_sequence(const Source& source) {
+  return source.parent && source.parent->value && is_struct_sequence_type(Py_TYPE(source.parent->value.get()));
 }
 
 }  // namespace
@@ -20,7 +19,7 @@ bool is_held_by_program(const Source& source) {
     case Access::CellContents:
       return true;
     case Access::Index:
-      return !is_in_record(source);
+      return !is_in_struct_sequence(source);
     default:
       return false;
   }

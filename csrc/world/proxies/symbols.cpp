@@ -81,6 +81,12 @@ bool Symbols::makes_int_dynamic(const Source& source) const {
   return open_->all_sizes && source.access == Access::Local;
 }
 
+bool Symbols::has_dynamic_items(const Source& tuple) const {
+  if (!open_ || open_->never || open_->sources.empty()) return false;
+  const std::string items = tuple.to_text() + "[";
+  return std::ranges::any_of(open_->sources, [&](const auto& entry) { return entry.first.starts_with(items); });
+}
+
 const Symbols::Mark* Symbols::mark_of(const OpenNumber& number) const noexcept {
   const auto found = std::ranges::find_if(marked_, [&](const Mark& mark) {
     return mark.number.source == number.source && mark.number.dimension == number.dimension;

@@ -38,6 +38,8 @@ class Symbols {
   OpenDimensions dimensions_of(const Source& source);
   // True if an outside int is to be one.
   bool makes_int_dynamic(const Source& source) const;
+  // True if a tuple from outside holds a number that is to be dynamic.
+  bool has_dynamic_items(const Source& tuple) const;
 
   // A symbol for an outside number, made once.
   Expression symbol_for(Source* source, int32_t dimension, int64_t value);
