@@ -333,6 +333,7 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
     case Rule::Kind::Inline:
       return call_cached_function(tracer, callable, arguments);
     case Rule::Kind::Handler:
+    case Rule::Kind::NumberHandler:
       return rule.handler(tracer, callable, arguments);
     case Rule::Kind::OwnFrame: {
       const FrameUse use = frame_use(callable, static_cast<Py_ssize_t>(arguments.positional_count()));

@@ -212,8 +212,8 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
       tracer.guards.add(source, GuardKind::Identity, tracer.origin());  // the rule is this function's
     if (auto result = overridden_rule(tracer, *rule, callable, arguments)) return std::move(*result);
     PyObject* self = bound_self(callable);
-    if (rule->kind == Rule::Kind::Handler && self &&
-        !PyModule_Check(self)) {  // handlers take the object as first argument
+    const bool has_handler = rule->kind == Rule::Kind::Handler || rule->kind == Rule::Kind::NumberHandler;
+    if (has_handler && self && !PyModule_Check(self)) {  // handlers take the object as first argument
       Prepended with_self(Ref::borrow(self), arguments);
       return apply_rule(tracer, *rule, callable, with_self.arguments);
     }

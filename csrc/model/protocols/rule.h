@@ -27,7 +27,8 @@ struct Rule {
     TorchState,      // changes thread-local torch state: executed, recorded, restored at the end of the trace
     Leaf,            // a Python function of torch: executed natively as one node
     Inline,          // trace its __wrapped__ (cached functions)
-    Handler,         // has one
+    Handler,         // has one, which gets numbers for symbolic ints
+    NumberHandler,   // has one, which takes symbolic ints
     OwnFrame,        // looks at the frame that calls it: ends the trace, and that frame runs as it is
     Refuse,          // ends the trace
   };

@@ -146,14 +146,6 @@ bool only_moves(PyObject* callable) noexcept {
   return false;
 }
 
-// torch's functions that programs tell of numbers, or ask.
-bool asks_about_numbers(PyObject* function) {
-  return is_one_of(PyUnicode_AsUTF8(as_function(function)->func_name),
-                   {"_check", "_check_with", "_check_index", "_check_value", "_check_type", "_check_not_implemented",
-                    "_check_is_size", "sym_max", "sym_min", "sym_int", "sym_not", "guard_or_false", "guard_or_true",
-                    "guard_size_oblivious", "statically_known_true"});
-}
-
 // A function that is traced gets its arguments as they are.
 bool is_traced_into(PyObject* callable) { return PyFunction_Check(callable) && !find_rule(callable); }
 
@@ -167,6 +159,8 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
       case Rule::Kind::TensorMethod:
       case Rule::Kind::Leaf:
         return !tracer.transforms.records_operators();
+      case Rule::Kind::NumberHandler:  // functions of C are operators
+        return PyFunction_Check(callable) || !tracer.transforms.records_operators();
       case Rule::Kind::Inline:
         return true;
       case Rule::Kind::Operator:
@@ -174,11 +168,6 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
       default:
         break;
     }
-    const char* own_name = PyCFunction_Check(callable)                 ? as_builtin(callable)->m_ml->ml_name
-                           : Py_IS_TYPE(callable, &PyMethodDescr_Type) ? PyUnicode_AsUTF8(PyDescr_NAME(callable))
-                                                                       : nullptr;
-    if (rule->kind == Rule::Kind::Handler && PyFunction_Check(callable) && asks_about_numbers(callable)) return true;
-    if (is_one_of(own_name, {"full", "full_like", "new_full"})) return !tracer.transforms.records_operators();
     if (Py_IS_TYPE(callable, &PyWrapperDescr_Type) || is_bound_slot(callable)) {
       const Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
       const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;

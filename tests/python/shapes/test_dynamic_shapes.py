@@ -620,3 +620,33 @@ class TestListsOfInts:
         g = minidynamo.optimize("eager")(f)
         for items in ([2, 3], [10, 1], [11, 1], [12, 4]):
             assert g(list(items)) == f(list(items))
+
+
+RANDOM = {
+    "rand": lambda n: torch.rand(n, 3),
+    "randn": lambda n: torch.randn((2, n)),
+    "randint": lambda n: torch.randint(0, 5, (n,)),
+    "bound of randint": lambda n: torch.randint(n, (3,)),
+    "randperm": lambda n: torch.randperm(n),
+    "normal": lambda n: torch.normal(0.0, 1.0, (n, 2)),
+    "noise of a batch": lambda x: x + torch.randn(x.shape[0], 2) * torch.randint(0, 9, (x.shape[0], 1)),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", RANDOM)
+def test_random_numbers_of_a_size_that_changes(name, backend):
+    def f(n):
+        torch.manual_seed(1)
+        return RANDOM[name](n)
+
+    sizes = [4, 6, 7, 9, 12]
+    arguments = of(*((size, 2) for size in sizes)) if name == "noise of a batch" else sizes
+    assert captures(f, arguments, backend=backend) == [1, 1, 0, 0, 0]
+
+
+def test_random_numbers_of_a_generator_take_each_size_for_itself():
+    def f(n):
+        return torch.rand(n, generator=torch.Generator().manual_seed(n))
+
+    assert captures(f, [4, 6, 7]) == [1, 1, 1]
