@@ -9,6 +9,7 @@ namespace minidynamo::handlers {
 
 #define DECLARE_HANDLER(name) Ref name(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 #define DECLARE_Handler(name) DECLARE_HANDLER(name)
+#define DECLARE_NumberHandler(name) DECLARE_HANDLER(name)
 #define DECLARE_OwnFrame(use, sees_nothing_from, detail, ...) __VA_OPT__(DECLARE_HANDLER(__VA_ARGS__))
 #define DECLARE_Compares(...)
 #define DECLARE_Leaf(...)
@@ -29,6 +30,7 @@ namespace minidynamo::handlers {
 #undef DECLARE_Handler
 #undef DECLARE_Leaf
 #undef DECLARE_Machine
+#undef DECLARE_NumberHandler
 #undef DECLARE_Operator
 #undef DECLARE_OwnFrame
 #undef DECLARE_Pure
