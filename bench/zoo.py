@@ -198,6 +198,8 @@ def main() -> None:
     parser.add_argument("--table", type=pathlib.Path, help="a file for the results as docs/zoo.md has them")
     parser.add_argument("--smoke", action="store_true", help="two models, to see that it still works")
     arguments = parser.parse_args()
+    if arguments.table and arguments.minidynamo_only:
+        parser.error("--table compares both, so that it goes without --minidynamo-only")
 
     for package in ("torch._dynamo", "transformers"):  # once, for all forks
         importlib.import_module(package)

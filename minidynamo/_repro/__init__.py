@@ -138,8 +138,7 @@ def _write(
     began = time.monotonic()
     try:
         with undisturbed():
-            arguments = (graph_module, inputs, header, fails if _seconds_left > 0 else None, _seconds_left)
-            _C.call_disabled(writing.write_one, arguments, {})
+            _C.call_disabled(writing.write_one, (graph_module, inputs, header, fails, _seconds_left), {})
     except Exception as error:
         if not _has_complained:
             _has_complained = True
