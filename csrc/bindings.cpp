@@ -25,6 +25,7 @@
 #include "tensor/autograd/differentiable_call.h"
 #include "tensor/process/loaded_torch.h"
 #include "tensor/process/random_watch.h"
+#include "tensor/symbolic/size_node_methods.h"
 #include "tensor/tensor_bindings.h"
 #include "world/external/types.h"
 
@@ -166,6 +167,7 @@ PYBIND11_MODULE(_C, module) {
                            " is not as in the one that is installed: install minidynamo anew.");
   stop_threads_at_exit();
   bind_tensor(module.ptr());
+  add_size_node_class(module.ptr());
   hook_chain().set_ours(our_frame_hook());
   find_torch_compile();
   if (py::object torch = py::module_::import("torch"); py::hasattr(torch, "OutOfMemoryError"))

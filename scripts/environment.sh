@@ -62,6 +62,8 @@ find_python() {
   return 1
 }
 
+has_headers() { "$1" -c 'import os, sysconfig; raise SystemExit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; }
+
 # As Debian names it: python3.12.
 debian_name() { "$1" -c 'import sys; print("python%d.%d" % sys.version_info[:2])'; }
 
@@ -78,8 +80,7 @@ make_environment() {
     "$base" -m venv "$venv"
   fi
   python=$venv/bin/python
-  "$python" -c 'import os, sysconfig; raise SystemExit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' ||
-    system_package "$(debian_name "$python")-dev"
+  has_headers "$python" || system_package "$(debian_name "$python")-dev"
   command -v "${CXX:-c++}" >/dev/null || system_package g++
   # Not asked for again where it is: pip would then want all that it depends on, which scripts/cuda_environment leaves out.
   local torch=${MINIDYNAMO_TORCH:-$(sed -n 's/^torch==//p' constraints.txt)}
@@ -99,16 +100,22 @@ for extra in sys.argv[1:]:
 PYTHON
 }
 
+# interpreter_of <version>: that of PATH, or pyenv's. Fails where neither is there.
+interpreter_of() {
+  local interpreter
+  local -a of_pyenv=("${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/"python$1")
+  interpreter=$(PYTHON="" find_python "$1" 2>/dev/null) || interpreter=${of_pyenv[0]}
+  is_python "$interpreter" "$1" && echo "$interpreter"
+}
+
 # enter_version <python>[-torch<version>]: from here on the environment in build/versions for these (3.12, 3.12-torch2.15), with the least
-# of torch (scripts/cuda_environment). The interpreters are those of PATH, or pyenv's, or what scripts/debian_python unpacks.
+# of torch (scripts/cuda_environment). An interpreter that is not there is one that scripts/debian_python unpacks.
 enter_version() {
   local version=${1%%-torch*} interpreter
   MINIDYNAMO_TORCH=$(sed -n 's/^torch==\([0-9]*\.[0-9]*\).*/\1/p' constraints.txt)
   if [[ $1 = *-torch* ]]; then MINIDYNAMO_TORCH=${1##*-torch}; fi
   venv=$PWD/build/versions/python$version-torch$MINIDYNAMO_TORCH
-  local -a of_pyenv=("${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/"python$version")
-  interpreter=$(PYTHON="" find_python "$version" 2>/dev/null) || interpreter=${of_pyenv[0]}
-  if ! is_python "$interpreter" "$version"; then
+  if ! interpreter=$(interpreter_of "$version"); then
     command -v patchelf >/dev/null || system_package patchelf
     scripts/debian_python "$version" build/versions/debian
     interpreter=$PWD/build/versions/debian/usr/bin/python$version

@@ -3,6 +3,8 @@
 #include <frameobject.h>
 #include <structmember.h>
 
+#include <bit>
+#include <span>
 #include <utility>
 
 #include "guard/constants.h"
@@ -20,6 +22,7 @@
 #include "tensor/symbolic/symbolic_size.h"
 #include "world/external/known_types.h"
 #include "world/external/types.h"
+#include "world/proxies/symbols.h"
 
 namespace minidynamo {
 namespace {
@@ -400,41 +403,27 @@ PyObject* tensor_size(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   return PyLong_FromLongLong(size_of_tensor(arguments[0], static_cast<int>(PyLong_AsLong(arguments[1]))));
 }
 
-// The same with Python's own ints. Null with a Python error set.
+// A step with Python's own ints and floats. Null with a Python error set.
+Ref computed(const SizeStep& step, const std::vector<int64_t>& numbers, std::span<PyObject* const> operands) {
+  using Kind = SizeStep::Kind;
+  if (step.kind == Kind::Constant) return Ref::made(PyLong_FromLongLong(step.operand));
+  if (step.kind == Kind::Symbol) return Ref::made(PyLong_FromLongLong(numbers.at(static_cast<size_t>(step.operand))));
+  if (step.kind == Kind::FloatConstant) return Ref::made(PyFloat_FromDouble(std::bit_cast<double>(step.operand)));
+  PyObject* function = function_of_step(step.kind);
+  return function ? Ref::steal(PyObject_Vectorcall(function, operands.data(), operands.size(), nullptr)) : Ref();
+}
+
+// All of them.
 Ref compute_large(const std::vector<SizeStep>& steps, const std::vector<int64_t>& numbers) {
   std::vector<Ref> stack;
   for (const SizeStep& step : steps) {
-    if (step.kind == SizeStep::Kind::Constant || step.kind == SizeStep::Kind::Symbol) {
-      const bool is_constant = step.kind == SizeStep::Kind::Constant;
-      stack.push_back(Ref::made(PyLong_FromLongLong(is_constant ? step.operand : numbers.at(step.operand))));
-      continue;
-    }
-    const Ref right = std::move(stack.back());
-    stack.pop_back();
-    Ref& left = stack.back();
-    switch (step.kind) {
-      case SizeStep::Kind::Add:
-        left = Ref::steal(PyNumber_Add(left.get(), right.get()));
-        break;
-      case SizeStep::Kind::Subtract:
-        left = Ref::steal(PyNumber_Subtract(left.get(), right.get()));
-        break;
-      case SizeStep::Kind::Multiply:
-        left = Ref::steal(PyNumber_Multiply(left.get(), right.get()));
-        break;
-      case SizeStep::Kind::FloorDivide:
-        left = Ref::steal(PyNumber_FloorDivide(left.get(), right.get()));
-        break;
-      case SizeStep::Kind::Modulo:
-        left = Ref::steal(PyNumber_Remainder(left.get(), right.get()));
-        break;
-      default: {
-        const int takes_right =
-            PyObject_RichCompareBool(right.get(), left.get(), step.kind == SizeStep::Kind::Minimum ? Py_LT : Py_GT);
-        if (takes_right > 0) left = right;
-      }
-    }
-    if (!left) return nullptr;
+    const auto rest = stack.size() - static_cast<size_t>(operands_of(step.kind));
+    std::vector<PyObject*> operands;
+    for (size_t i = rest; i < stack.size(); ++i) operands.push_back(stack[i].get());
+    Ref made = computed(step, numbers, operands);
+    if (!made) return nullptr;
+    stack.resize(rest);
+    stack.push_back(std::move(made));
   }
   return std::move(stack.back());
 }
@@ -448,7 +437,9 @@ PyObject* compute_size(PyObject*, PyObject* const* arguments, Py_ssize_t count) 
   for (Py_ssize_t i = 1; i < count; ++i) numbers.push_back(PyLong_AsLongLong(arguments[i]));
   if (PyErr_Occurred()) return nullptr;
   const std::optional<int64_t> value = run_steps(steps, numbers);
-  return value ? PyLong_FromLongLong(*value) : compute_large(steps, numbers).release();
+  if (!value) return compute_large(steps, numbers).release();
+  return is_float_step(steps.back().kind) ? PyFloat_FromDouble(std::bit_cast<double>(*value))
+                                          : PyLong_FromLongLong(*value);
 }
 
 PyObject* find_special_method(PyObject*, PyObject* const* arguments, Py_ssize_t count) {

@@ -40,7 +40,7 @@ PyObject* rebuild_iterator_callable();  // (type of itertools[, fields]): one th
 PyObject* fill_iterator_callable();     // (iterator of itertools that holds nothing, fields)
 // size_of_tensor(tensor, dimension) -> int
 PyObject* size_of_tensor_callable();
-// compute_size((kind, operand, ...), *numbers) -> int: the steps of an expression (SizeStep)
+// compute_size((kind, operand, ...), *numbers) -> int or float: the steps of an expression (SizeStep)
 PyObject* compute_size_callable();
 PyObject*
 special_method_callable();  // (object, name): the method of its class, bound (python/objects/context_methods.h)

@@ -244,7 +244,7 @@ bool Graph::argument_of(PyObject* object, Argument& out) const {
                                                      : "a real tensor that is not an input of the graph");
     return false;
   }
-  if (number_argument && is_symbolic_int(object)) return number_argument(object, out);
+  if (number_argument && is_symbolic_int_or_float(object)) return number_argument(object, out);
   if (stands_for_subgraph(object)) {
     out.kind = Argument::Kind::Subgraph;
     out.constant = Ref::borrow(object);

@@ -37,6 +37,10 @@ uint64_t dynamic_dims(const Tracer& tracer, PyObject* object) {
   const auto is_open = [&](PyObject* number) {
     return is_symbolic_int(number) && !is_constant_expression(tracer.symbols.trace().simplify(expression_of(number)));
   };
+  if (is_float_of_sizes(object)) {
+    const Expression now = tracer.symbols.trace().simplify(float_expression_of(object).bits);
+    return constant_value(FloatExpression{now}) ? 0 : ~uint64_t{0};
+  }
   if (is_symbolic_float(object)) return facts_of_number(object).is_any ? ~uint64_t{0} : 0;
   if (is_symbolic_int(object)) return is_open(object) ? ~uint64_t{0} : 0;
   if (!is_fake(object) || !has_symbolic_sizes(object)) return 0;

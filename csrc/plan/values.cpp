@@ -219,6 +219,9 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     case ProxyKind::Int:
       if (tracer_.symbols.active()) return size(expression_of(object));
       break;
+    case ProxyKind::FloatOfSizes:
+      if (tracer_.symbols.active()) return size(float_expression_of(object).bits);
+      break;
     case ProxyKind::Bool:
       if (tracer_.symbols.active()) return truth(condition_of(object));
       break;
@@ -305,8 +308,9 @@ ValueId ValuePlanner::new_wrapper(PyObject* wrapper) {
 // Computed anew from the numbers that the call was made with.
 ValueId ValuePlanner::size(Expression e) {
   e = tracer_.symbols.trace().simplify(e);
-  if (const std::optional<int64_t> value = constant_value(e)) {
-    const Ref number = Ref::made(PyLong_FromLongLong(*value));
+  if (symbols_of(e).empty()) {
+    const Ref number = tracer_.symbols.object(e);
+    if (!number) return clear_error(), refuse("a number that cannot be made");
     keep_alive_.push_back(number);
     return constant(number.get());
   }

@@ -133,7 +133,8 @@ Expression extreme(Kind kind, Expression a, Expression b, const Polynomial& x, c
 }
 
 Expression operation(Kind kind, Expression a, Expression b) {
-  if (b < a && (kind == Kind::Add || kind == Kind::Multiply || kind >= Kind::Minimum)) std::swap(a, b);
+  const bool is_extreme = kind == Kind::Minimum || kind == Kind::Maximum;
+  if (b < a && (kind == Kind::Add || kind == Kind::Multiply || is_extreme)) std::swap(a, b);
   const Node *x = nullptr, *y = nullptr;
   if (const auto known = table().remembered(kind, a, b, x, y)) return *known;
   Expression result;
@@ -188,10 +189,12 @@ std::optional<int64_t> value_of(const Polynomial& p, std::span<const int64_t> sy
     for (const Atom* atom : atoms) {
       std::optional<int64_t> factor;
       if (atom->kind == Kind::Symbol) {
-        if (static_cast<size_t>(atom->symbol) < symbols.size()) factor = symbols[static_cast<size_t>(atom->symbol)];
-      } else {
-        const auto x = value_of(atom->left->terms, symbols), y = value_of(atom->right->terms, symbols);
-        if (x && y) factor = applied(atom->kind, *x, *y);
+        if (static_cast<size_t>(atom->number) < symbols.size()) factor = symbols[static_cast<size_t>(atom->number)];
+      } else if (atom->kind == Kind::FloatConstant) {
+        factor = atom->number;
+      } else if (const auto x = value_of(atom->left->terms, symbols)) {
+        const auto y = value_of(atom->right->terms, symbols);
+        if (y) factor = operands_of(atom->kind) == 1 ? applied(atom->kind, *x) : applied(atom->kind, *x, *y);
       }
       if (!factor || __builtin_mul_overflow(value, *factor, &value)) return std::nullopt;
     }
@@ -260,17 +263,21 @@ std::optional<int64_t> run_steps(std::span<const SizeStep> steps, std::span<cons
   int64_t* stack = large.empty() ? usual.data() : large.data();
   size_t depth = 0;
   for (const auto& [kind, operand] : steps) {
-    if (kind == Kind::Constant) {
-      stack[depth++] = operand;
-    } else if (kind == Kind::Symbol) {
-      if (operand < 0 || static_cast<size_t>(operand) >= symbols.size()) return std::nullopt;
-      stack[depth++] = symbols[static_cast<size_t>(operand)];
-    } else {
-      if (depth < 2) return std::nullopt;
-      const auto result = applied(kind, stack[depth - 2], stack[depth - 1]);
-      if (!result) return std::nullopt;
-      stack[--depth - 1] = *result;
+    const auto operands = static_cast<size_t>(operands_of(kind));
+    if (depth < operands) return std::nullopt;
+    std::optional<int64_t> result;
+    if (operands == 2) {
+      result = applied(kind, stack[depth - 2], stack[depth - 1]);
+    } else if (operands == 1) {
+      result = applied(kind, stack[depth - 1]);
+    } else if (kind != Kind::Symbol) {
+      result = operand;
+    } else if (operand >= 0 && static_cast<size_t>(operand) < symbols.size()) {
+      result = symbols[static_cast<size_t>(operand)];
     }
+    if (!result) return std::nullopt;
+    depth -= operands;
+    stack[depth++] = *result;
   }
   return depth == 1 ? std::optional(stack[0]) : std::nullopt;
 }

@@ -46,8 +46,22 @@ std::optional<int64_t> applied(Kind kind, int64_t x, int64_t y) noexcept {
       return std::min(x, y);
     case Kind::Maximum:
       return std::max(x, y);
+    case Kind::FloatAdd:
+    case Kind::FloatSubtract:
+    case Kind::FloatMultiply:
+    case Kind::FloatDivide:
+    case Kind::Power:
+    case Kind::Order:
+      return applied_to_floats(kind, float_of_bits(x), float_of_bits(y));
     case Kind::Constant:
     case Kind::Symbol:
+    case Kind::FloatConstant:
+    case Kind::FloatOf:
+    case Kind::SquareRoot:
+    case Kind::Floor:
+    case Kind::Ceiling:
+    case Kind::Truncate:
+    case Kind::Nearest:
       break;
   }
   return std::nullopt;
@@ -61,7 +75,7 @@ int64_t folded(Kind kind, int64_t x, int64_t y) {
 int compare(const Atom* a, const Atom* b) {
   if (a == b) return 0;
   if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
-  if (a->kind == Kind::Symbol) return a->symbol < b->symbol ? -1 : 1;
+  if (operands_of(a->kind) == 0) return a->number < b->number ? -1 : 1;
   const int left = compare(a->left->terms, b->left->terms);
   return left != 0 ? left : compare(a->right->terms, b->right->terms);
 }

@@ -1,9 +1,12 @@
 // The parts of expressions of sizes: polynomials over atoms, and the table of all of them. For size/ alone.
 //
+// A float expression is a node of one atom of a float, which is no part of a polynomial of more.
+//
 // Nodes and atoms are never changed once they are in the table, and live for ever: they are walked without its lock.
 #pragma once
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -24,16 +27,21 @@ int64_t checked_multiply(int64_t a, int64_t b);
 // The quotient and remainder for a divisor that is not 0, with a quotient that fits.
 int64_t floored_quotient(int64_t x, int64_t y) noexcept;
 int64_t floored_remainder(int64_t x, int64_t y) noexcept;
-// The result of Python's operator, if it fits and the divisor is not 0.
+inline int64_t bits_of(double value) noexcept { return std::bit_cast<int64_t>(value); }
+inline double float_of_bits(int64_t bits) noexcept { return std::bit_cast<double>(bits); }
+// The result of Python's operator, if it fits and there is one; floats as their bits.
 std::optional<int64_t> applied(Kind kind, int64_t x, int64_t y) noexcept;
+std::optional<int64_t> applied_to_floats(Kind kind, double x, double y) noexcept;
+// The same of a kind with one operand.
+std::optional<int64_t> applied(Kind kind, int64_t x) noexcept;
 int64_t folded(Kind kind, int64_t x, int64_t y);  // SizeOverflow where there is none
 uint64_t magnitude(int64_t value) noexcept;
 
 struct Node;
 struct Atom {
   Kind kind;
-  int32_t symbol;  // its number
-  const Node *left, *right;
+  int64_t number;            // Symbol: which; FloatConstant: the bits
+  const Node *left, *right;  // one operand is the left
 };
 using Monomial = std::vector<const Atom*>;  // sorted; repeated for powers
 struct Term {
@@ -94,10 +102,15 @@ class ExpressionTable {
   Expression symbol(int32_t number) {
     const std::lock_guard lock(mutex_);
     const auto [at, fresh] = symbols_.try_emplace(number, 0);
-    if (fresh) {
-      atoms_.push_back({Kind::Symbol, number, nullptr, nullptr});
-      at->second = interned({{{&atoms_.back()}, 1}});
-    }
+    if (fresh) at->second = interned_atom({Kind::Symbol, number, nullptr, nullptr});
+    return {at->second};
+  }
+
+  Expression float_constant(double value) {
+    const std::lock_guard lock(mutex_);
+    const int64_t bits = bits_of(value);
+    const auto [at, fresh] = floats_.try_emplace(bits, 0);
+    if (fresh) at->second = interned_atom({Kind::FloatConstant, bits, nullptr, nullptr});
     return {at->second};
   }
 
@@ -106,14 +119,12 @@ class ExpressionTable {
     return {interned(std::move(terms))};
   }
 
-  // The atom as an expression.
-  Expression atom(Kind kind, Expression a, Expression b) {
+  // The atom as an expression. Where it has one operand, `b` is the constant 0.
+  Expression atom(Kind kind, Expression a, Expression b = {}) {
     const std::lock_guard lock(mutex_);
     const auto [at, fresh] = operations_[index(kind)].try_emplace(pair(a, b), 0);
-    if (fresh) {
-      atoms_.push_back({kind, 0, &nodes_[static_cast<size_t>(a.id)], &nodes_[static_cast<size_t>(b.id)]});
-      at->second = interned({{{&atoms_.back()}, 1}});
-    }
+    if (fresh)
+      at->second = interned_atom({kind, 0, &nodes_[static_cast<size_t>(a.id)], &nodes_[static_cast<size_t>(b.id)]});
     return {at->second};
   }
 
@@ -132,7 +143,7 @@ class ExpressionTable {
   }
 
  private:
-  static constexpr size_t kKinds = static_cast<size_t>(Kind::Maximum) + 1;
+  static constexpr size_t kKinds = static_cast<size_t>(Kind::Nearest) + 1;
   struct Hash {
     size_t operator()(uint64_t key) const noexcept {
       key *= 0x9E3779B97F4A7C15ull;
@@ -166,12 +177,18 @@ class ExpressionTable {
     return nodes_.back().id;
   }
 
+  int32_t interned_atom(Atom atom) {
+    atoms_.push_back(atom);
+    return interned({{{&atoms_.back()}, 1}});
+  }
+
   std::mutex mutex_;
   std::deque<Node> nodes_;  // by number; addresses stay
   std::deque<Atom> atoms_;
   std::unordered_set<const Node*, Hash, SameTerms> ids_;
   std::unordered_map<int64_t, int32_t> constants_;
   std::unordered_map<int32_t, int32_t> symbols_;
+  std::unordered_map<int64_t, int32_t> floats_;                                 // constants, by their bits
   std::array<std::unordered_map<uint64_t, int32_t, Hash>, kKinds> operations_;  // atoms, by kind and operands
   std::array<std::unordered_map<uint64_t, int32_t, Hash>, kKinds> results_;     // by kind and operands
 };
@@ -179,5 +196,8 @@ class ExpressionTable {
 inline ExpressionTable& table() { return ExpressionTable::instance(); }
 inline const Polynomial& terms_of(Expression e) { return table().node(e)->terms; }
 inline Expression of_node(const Node* node) noexcept { return {node->id}; }
+
+// See SizeStep::Kind::Order.
+Expression order_of(FloatExpression a, FloatExpression b);
 
 }  // namespace minidynamo::polynomial

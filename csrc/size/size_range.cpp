@@ -1,6 +1,8 @@
 // Finds the range of an expression from the ranges of its symbols, by interval arithmetic and refinements that make it
 // narrower.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "size/polynomial.h"
 
@@ -59,12 +61,60 @@ Interval divided(Kind kind, Interval a, Interval b) {
 }
 
 Interval interval_of(const Polynomial& p, std::span<const SizeRange> ranges);
+
+struct FloatInterval {
+  double lower = -std::numeric_limits<double>::infinity(), upper = std::numeric_limits<double>::infinity();
+};
+
+// Rounding keeps the order, so the ends of a result are among the results of the ends.
+FloatInterval float_interval(const Atom* atom, std::span<const SizeRange> ranges) {
+  if (atom->kind == Kind::FloatConstant) {
+    const double value = float_of_bits(atom->number);
+    return std::isnan(value) ? FloatInterval() : FloatInterval{value, value};
+  }
+  if (atom->kind == Kind::FloatOf) {
+    const Interval of = interval_of(atom->left->terms, ranges);
+    FloatInterval result;
+    if (of.lower != -kInfinite) result.lower = static_cast<double>(of.lower);
+    if (of.upper != kInfinite) result.upper = static_cast<double>(of.upper);
+    return result;
+  }
+  const auto operand = [&](const Node* node) { return float_interval(node->terms[0].atoms[0], ranges); };
+  const FloatInterval a = operand(atom->left);
+  if (atom->kind == Kind::SquareRoot) return {std::sqrt(std::max(a.lower, 0.0)), std::sqrt(std::max(a.upper, 0.0))};
+  const FloatInterval b = operand(atom->right);
+  if (atom->kind == Kind::Power) return {0, FloatInterval().upper};  // a negative has none
+  if (atom->kind == Kind::FloatDivide && b.lower <= 0 && b.upper >= 0) return {};
+  FloatInterval result = {result.upper, result.lower};
+  for (const double x : {a.lower, a.upper}) {
+    for (const double y : {b.lower, b.upper}) {
+      const double value = float_of_bits(*applied_to_floats(atom->kind, x, y));
+      if (std::isnan(value)) return {};
+      result = {std::min(result.lower, value), std::max(result.upper, value)};
+    }
+  }
+  return result;
+}
+
+// An integer made of floats.
+Interval of_floats(const Atom* atom, std::span<const SizeRange> ranges) {
+  if (is_float_step(atom->kind)) return {};  // bits
+  if (atom->kind == Kind::Order) return {-1, 2};
+  const FloatInterval of = float_interval(atom->left->terms[0].atoms[0], ranges);
+  const auto end = [&](double value, Wide otherwise) {
+    const auto rounded = applied(atom->kind, bits_of(value));
+    return rounded ? Wide{*rounded} : otherwise;
+  };
+  return {end(of.lower, -kInfinite), end(of.upper, kInfinite)};
+}
+
 Interval interval_of(const Atom* atom, std::span<const SizeRange> ranges) {
   if (atom->kind == Kind::Symbol) {
-    if (static_cast<size_t>(atom->symbol) >= ranges.size()) return {};
-    const auto [lower, upper] = ranges[static_cast<size_t>(atom->symbol)];
+    if (static_cast<size_t>(atom->number) >= ranges.size()) return {};
+    const auto [lower, upper] = ranges[static_cast<size_t>(atom->number)];
     return {lower == INT64_MIN ? -kInfinite : lower, upper == INT64_MAX ? kInfinite : upper};
   }
+  if (atom->kind >= Kind::FloatConstant) return of_floats(atom, ranges);
   const Interval a = interval_of(atom->left->terms, ranges), b = interval_of(atom->right->terms, ranges);
   if (atom->kind == Kind::Minimum) return {std::min(a.lower, b.lower), std::min(a.upper, b.upper)};
   if (atom->kind == Kind::Maximum) return {std::max(a.lower, b.lower), std::max(a.upper, b.upper)};
@@ -105,6 +155,7 @@ struct AtomBounds {
   bool is_one_of_them = false;  // min, max: it is one of these
 };
 AtomBounds bounds_of(const Atom* atom, std::span<const SizeRange> ranges) {
+  if (atom->kind >= Kind::FloatConstant) return {};
   const Expression a = of_node(atom->left), b = of_node(atom->right);
   if (atom->kind == Kind::Minimum) return {1, {}, {a, b}, true};
   if (atom->kind == Kind::Maximum) return {1, {a, b}, {}, true};
@@ -207,7 +258,7 @@ Interval shifted_interval(const Polynomial& p, std::span<const SizeRange> ranges
   for (const auto& [atoms, coefficient] : p) {
     Polynomial term{{{}, coefficient}};
     for (const Atom* atom : atoms) {
-      const auto number = static_cast<size_t>(atom->symbol);
+      const auto number = static_cast<size_t>(atom->number);
       Polynomial factor{{{atom}, 1}};
       if (number < ranges.size() && ranges[number].lower != INT64_MIN && ranges[number].lower != 0) {
         factor.push_back({{}, ranges[number].lower});

@@ -96,6 +96,11 @@ int64_t TraceSizes::value_of(Expression e) const {
   throw SizeOverflow();
 }
 
+double TraceSizes::value_of(FloatExpression e) const {
+  if (const auto value = evaluate(e, values_)) return *value;
+  throw SizeOverflow();
+}
+
 Expression TraceSizes::simplify(Expression e) const {
   if (points_ == 0) return e;
   const auto occurring = symbols_of(e);
@@ -105,40 +110,14 @@ Expression TraceSizes::simplify(Expression e) const {
   }
   std::vector<Expression> stack;
   for (const auto& [kind, operand] : steps_of(e)) {
-    if (kind == SizeStep::Kind::Constant) {
-      stack.push_back(constant(operand));
-      continue;
-    }
     if (kind == SizeStep::Kind::Symbol) {
       const SizeRange range = ranges_[static_cast<size_t>(operand)];
       stack.push_back(is_point(range) ? constant(range.lower) : symbol(static_cast<int32_t>(operand)));
       continue;
     }
-    const Expression right = stack.back();
-    stack.pop_back();
-    Expression& left = stack.back();
-    switch (kind) {
-      case SizeStep::Kind::Add:
-        left = left + right;
-        break;
-      case SizeStep::Kind::Subtract:
-        left = left - right;
-        break;
-      case SizeStep::Kind::Multiply:
-        left = left * right;
-        break;
-      case SizeStep::Kind::FloorDivide:
-        left = floor_divide(left, right);
-        break;
-      case SizeStep::Kind::Modulo:
-        left = modulo(left, right);
-        break;
-      case SizeStep::Kind::Minimum:
-        left = minimum(left, right);
-        break;
-      default:
-        left = maximum(left, right);
-    }
+    Expression taken[2];
+    for (int i = operands_of(kind); i > 0; stack.pop_back()) taken[--i + 2 - operands_of(kind)] = stack.back();
+    stack.push_back(result_of({kind, operand}, taken[0], taken[1]));
   }
   return stack.back();
 }
@@ -187,6 +166,61 @@ int64_t TraceSizes::specialize(Expression e) {
   const int64_t value = value_of(e);
   if (!is_constant_expression(reduced)) ask(is_equal(reduced, constant(value)));
   return value;
+}
+
+double TraceSizes::specialize(FloatExpression e) {
+  const double value = value_of(e);
+  for (const int32_t number : symbols_of(e.bits)) specialize(symbol(number));
+  return value;
+}
+
+bool TraceSizes::has_value(FloatExpression e) const { return evaluate(e, values_).has_value(); }
+
+// True if no symbol in it is an int of the program's: sizes are smaller than 2**52.
+bool TraceSizes::is_of_dimensions(Expression e) const {
+  return std::ranges::all_of(symbols_of(e),
+                             [&](int32_t number) { return declared_[static_cast<size_t>(number)].lower >= 0; });
+}
+
+std::optional<FloatExpression> TraceSizes::divide(FloatExpression a, FloatExpression b) {
+  if (!has_value(a) || !has_value(b) || ask(is_equal(b, float_constant(0)))) return std::nullopt;
+  return a / b;
+}
+
+// Asked of the program's own ints.
+bool TraceSizes::is_exact_float(Expression e) {
+  constexpr int64_t kLargest = int64_t{1} << 53;
+  return is_of_dimensions(e) ? evaluate(float_of(e), values_).has_value()
+                             : ask(is_less_equal(e, constant(kLargest))) && ask(is_less_equal(constant(-kLargest), e));
+}
+
+std::optional<FloatExpression> TraceSizes::divide(Expression a, Expression b) {
+  if (!is_exact_float(a) || !is_exact_float(b)) return std::nullopt;
+  return divide(float_of(a), float_of(b));
+}
+
+std::optional<FloatExpression> TraceSizes::raise(FloatExpression base, FloatExpression exponent) {
+  if (!has_value(base) || !has_value(exponent) || !ask(is_less(float_constant(0), base))) return std::nullopt;
+  const FloatExpression result = power(base, exponent);
+  return has_value(result) ? std::optional(result) : std::nullopt;
+}
+
+std::optional<FloatExpression> TraceSizes::root(FloatExpression a) {
+  if (!has_value(a) || !ask(is_less_equal(float_constant(0), a))) return std::nullopt;
+  return square_root(a);
+}
+
+std::optional<Expression> TraceSizes::round(Rounding how, FloatExpression a) const {
+  if (!evaluate(rounded(how, a), values_)) return std::nullopt;
+  if (const auto ratio = ratio_of(a); ratio && how != Rounding::Nearest) {
+    const auto& [numerator, denominator] = *ratio;
+    const bool is_exact = is_of_dimensions(numerator) && is_of_dimensions(denominator) &&
+                          known(is_less(constant(0), denominator)) == true;
+    if (is_exact && how == Rounding::Ceiling) return floor_divide(numerator + denominator - constant(1), denominator);
+    if (is_exact && (how == Rounding::Floor || known(is_less_equal(constant(0), numerator)) == true))
+      return floor_divide(numerator, denominator);
+  }
+  return rounded(how, a);
 }
 
 void TraceSizes::learn(SizeCondition condition) {

@@ -40,10 +40,12 @@ class TraceSizes {
 
   // Now. SizeOverflow if it does not fit.
   int64_t value_of(Expression e) const;
+  double value_of(FloatExpression e) const;
   std::span<const int64_t> values() const noexcept { return values_; }
   std::span<const SizeRange> ranges() const noexcept { return ranges_; }
   std::span<const std::string> names() const noexcept { return names_; }
   std::string text(Expression e) const { return text_of(e, names_); }
+  std::string text(FloatExpression e) const { return text_of(e, names_); }
   std::string text(SizeCondition condition) const { return text_of(condition, names_); }
 
   // True if it holds at every call that the trace is good for; nullopt: it has not been queried, and ranges do not
@@ -53,9 +55,19 @@ class TraceSizes {
   bool ask(SizeCondition condition);
   // Its value now, which is its value at every call from here on.
   int64_t specialize(Expression e);
+  // The same: all symbols in it are numbers from here on.
+  double specialize(FloatExpression e);
   // A query whose other answer is an error, or rare: for unknown numbers the graph is made to check it, and it holds
   // from here on. Any other condition goes to ask().
   bool suppose(SizeCondition condition);
+  // Python's operators that may raise, which is asked: nullopt if one does now, or if the result is no float.
+  std::optional<FloatExpression> divide(FloatExpression a, FloatExpression b);
+  // The quotient of integers; nullopt too where one is larger than what floats have exactly, since Python rounds once.
+  std::optional<FloatExpression> divide(Expression a, Expression b);
+  std::optional<FloatExpression> raise(FloatExpression base, FloatExpression exponent);
+  std::optional<FloatExpression> root(FloatExpression a);
+  // nullopt: the value now does not fit into 64 bits.
+  std::optional<Expression> round(Rounding how, FloatExpression a) const;
   // Adds a condition that the graph checks.
   void add_fact(SizeCondition condition);
   const std::vector<SizeCondition>& facts() const noexcept { return facts_; }
@@ -88,6 +100,9 @@ class TraceSizes {
   std::vector<bool> unknown_;  // by symbol
   size_t unknown_count_ = 0;
   void learn(SizeCondition condition);
+  bool has_value(FloatExpression e) const;
+  bool is_of_dimensions(Expression e) const;
+  bool is_exact_float(Expression e);
   [[noreturn]] void refuse_to_tell(SizeCondition condition) const;
 };
 

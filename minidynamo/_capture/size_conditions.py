@@ -1,7 +1,7 @@
-"""Reads the guards of a ShapeEnv about sizes of a graph's inputs, as conditions on integers. Imports sympy.
+"""Reads the guards of a ShapeEnv about sizes of a graph's inputs, as conditions on integers and on floats made of them. Imports sympy.
 
-A guard that has no such form (on floats, on alternatives) specializes the sizes that it is about: the compiled code is then good for these
-alone, which is true whatever the guard says.
+A guard that has no such form (on alternatives, on functions of floats) specializes the sizes that it is about: the compiled code is then
+good for these alone, which is true whatever the guard says.
 """
 
 import functools
@@ -14,10 +14,13 @@ from torch.utils._sympy.numbers import IntInfinity, NegativeIntInfinity
 if TYPE_CHECKING:
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-    from minidynamo._capture.tracing_context import Condition, Number
+    from minidynamo._capture.tracing_context import Condition, Float, Number
 
 _BINARY = {"FloorDiv": "//", "CleanDiv": "//", "Mod": "%", "PythonMod": "%"}
 _FOLDED = {"Add": "+", "Mul": "*", "Max": "max", "Min": "min"}
+_ROUNDED = {"FloorToInt": "floor", "CeilToInt": "ceil", "TruncToInt": "trunc", "RoundToInt": "round"}
+# Operators between two floats. A sum or product of more has lost the order in which they are rounded.
+_FLOAT_BINARY = {"Add": "+.", "Mul": "*.", "FloatTrueDiv": "/.", "FloatPow": "**."}
 _RELATIONS = {
     "Equality": ("==", False),
     "Unequality": ("!=", False),
@@ -28,7 +31,7 @@ _RELATIONS = {
 }
 
 
-class _NotAnInteger(Exception):
+class _NoSuchForm(Exception):
     pass
 
 
@@ -44,7 +47,7 @@ def conditions(env: "ShapeEnv", symbols: "Mapping[Any, tuple[Any, ...]]", values
     for guard in env.guards:
         try:
             result += _of_guard(guard.expr, symbols)
-        except _NotAnInteger:
+        except _NoSuchForm:
             result += [("==", symbols[s], values[s]) for s in guard.expr.free_symbols if s in symbols]
     for symbol, number in symbols.items():
         bounds = env.bound_sympy(symbol)
@@ -56,7 +59,7 @@ def conditions(env: "ShapeEnv", symbols: "Mapping[Any, tuple[Any, ...]]", values
         if replaced is not None:
             try:
                 result.append(("==", number, _number(replaced, symbols)))
-            except _NotAnInteger:
+            except _NoSuchForm:
                 result.append(("==", number, values[symbol]))
     return [c for c in result if not (isinstance(c[1], int) and isinstance(c[2], int))]
 
@@ -70,9 +73,14 @@ def _of_guard(expression: Any, symbols: "Mapping[Any, tuple[Any, ...]]") -> "lis
         return _of_guard(expression.args[0].negated, symbols)
     found = _RELATIONS.get(type(expression).__name__)
     if found is None:
-        raise _NotAnInteger
+        raise _NoSuchForm
     relation, is_turned = found
-    left, right = (_number(side, symbols) for side in expression.args)
+    left: Number | Float
+    right: Number | Float
+    try:
+        left, right = (_number(side, symbols) for side in expression.args)
+    except _NoSuchForm:
+        left, right = (_float(side, symbols) for side in expression.args)
     return [(relation, right, left) if is_turned else (relation, left, right)]
 
 
@@ -82,7 +90,7 @@ def _number(expression: Any, symbols: "Mapping[Any, tuple[Any, ...]]") -> "Numbe
     if isinstance(expression, (sympy.Integer, int)):
         return int(expression)
     if isinstance(expression, (IntInfinity, NegativeIntInfinity)):
-        raise _NotAnInteger
+        raise _NoSuchForm
     name = type(expression).__name__
     if name in _FOLDED:
         numbers = [_number(part, symbols) for part in expression.args]
@@ -90,7 +98,26 @@ def _number(expression: Any, symbols: "Mapping[Any, tuple[Any, ...]]") -> "Numbe
     if name in _BINARY:
         left, right = (_number(part, symbols) for part in expression.args)
         return (_BINARY[name], left, right)
+    if name in _ROUNDED:
+        return (_ROUNDED[name], _float(expression.args[0], symbols))
     if name in ("Pow", "PowByNatural") and isinstance(expression.args[1], sympy.Integer) and 0 < expression.args[1] <= 8:
         base = _number(expression.args[0], symbols)
         return functools.reduce(lambda a, b: ("*", a, b), [base] * int(expression.args[1]))
-    raise _NotAnInteger
+    raise _NoSuchForm
+
+
+def _float(expression: Any, symbols: "Mapping[Any, tuple[Any, ...]]") -> "Float":
+    if isinstance(expression, (sympy.Float, sympy.Integer, float, int)):
+        return float(expression)
+    name = type(expression).__name__
+    if name == "ToFloat":
+        return ("float", _number(expression.args[0], symbols))
+    if name == "IntTrueDiv":
+        left, right = (("float", _number(part, symbols)) for part in expression.args)
+        return ("/.", left, right)
+    if name == "OpaqueUnaryFn_sqrt":
+        return ("sqrt", _float(expression.args[0], symbols))
+    if name in _FLOAT_BINARY and len(expression.args) == 2:
+        first, second = (_float(part, symbols) for part in expression.args)
+        return (_FLOAT_BINARY[name], first, second)
+    raise _NoSuchForm

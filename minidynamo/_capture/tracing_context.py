@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from torch._subclasses import FakeTensorMode
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-# A number: an int, ("size", input, dimension), ("int", input), or an operator with two numbers.
+# A number: an int, ("size", input, dimension), ("int", input), an operator with two numbers, or what makes an integer of a float.
 Number = int | tuple[Any, ...]
-# The relation ("==", "!=", "<" or "<=") of two numbers, which has to hold.
-Condition = tuple[str, Number, Number]
+# A float, ("float", number), ("sqrt", float), or an operator with two floats ("/.").
+Float = float | tuple[Any, ...]
+# The relation ("==", "!=", "<" or "<=") of two numbers or two floats, which has to hold.
+Condition = tuple[str, Number | Float, Number | Float]
 
 _collected: contextvars.ContextVar[list[Condition] | None] = contextvars.ContextVar("_collected", default=None)
 

@@ -1,6 +1,7 @@
 """The code that a written file runs: it builds the graph, compiles it with the backend, and compares it with the graph run eagerly."""
 
 import importlib
+import math
 import operator
 import pathlib
 import sys
@@ -14,6 +15,8 @@ from minidynamo import backends
 from minidynamo._repro.form import digest, text
 from minidynamo._verify.comparison import Tolerance
 from minidynamo._verify.graphs import compare, copied
+
+ROUNDING: dict[str, Any] = {"floor": math.floor, "ceil": math.ceil, "round": round}
 
 _tracers: list[torch.fx.Tracer] = []
 _storages: dict[int, torch.UntypedStorage] = {}
@@ -51,6 +54,11 @@ def call_higher_order(operator: Any, *args: Any, **kwargs: Any) -> Any:
     if _tracers:
         return _tracers[-1].create_proxy("call_function", operator, args, kwargs)
     return operator(*args, **kwargs)
+
+
+def rounded(name: str, number: Any) -> Any:
+    """Calls a function that makes an integer of a float, and takes no proxy."""
+    return call_higher_order(ROUNDING[name], number)
 
 
 def in_place(name: str, *args: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 import minidynamo
-from minidynamo._repro.check import in_place
+from minidynamo._repro.check import ROUNDING, in_place, rounded
 from minidynamo._repro.form import digest
 from minidynamo._repro.inputs import NotWritable, constant_line, input_lines, picklable
 from minidynamo._verify.graphs import place_of
@@ -135,7 +135,7 @@ def _classes(graph_module: torch.fx.GraphModule, name: str, names: dict[str, str
         text = constant_line(constant if name == "Graph" else f"{name}.{constant}", value, data)
         is_parameter = isinstance(value, torch.nn.Parameter)
         made.append(f"        self.register_{'parameter' if is_parameter else 'buffer'}({constant!r}, {text})")
-    with _in_place_operators_called(graph_module.graph):
+    with _written_as_calls(graph_module.graph):
         code = graph_module.graph.python_code("self")
     for known, value in code.globals.items():
         if known not in _UNUSED_NAMES:
@@ -149,14 +149,20 @@ def _classes(graph_module: torch.fx.GraphModule, name: str, names: dict[str, str
 
 
 @contextlib.contextmanager
-def _in_place_operators_called(graph: torch.fx.Graph) -> Iterator[None]:
-    """Within, `x[0] = y` and `x += y` are calls: torch.fx writes them as statements, of which tracing makes something else."""
+def _written_as_calls(graph: torch.fx.Graph) -> Iterator[None]:
+    """Within, what tracing makes something else of is a call of a function here: `x[0] = y` and `x += y`, which torch.fx writes as
+    statements, and `round(x)`, which takes no proxy."""
     changed = []
     for node in graph.nodes:
         name = getattr(node.target, "__name__", "")
-        if node.op == "call_function" and getattr(operator, name, None) is node.target and name in _IN_PLACE:
+        if node.op != "call_function":
+            continue
+        if getattr(operator, name, None) is node.target and name in _IN_PLACE:
             changed.append((node, node.target, node.args))
             node.target, node.args = in_place, (name, *node.args)
+        elif ROUNDING.get(name) is node.target:
+            changed.append((node, node.target, node.args))
+            node.target, node.args = rounded, (name, *node.args)
     try:
         yield
     finally:

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #endif
 
+#include <bit>
+#include <cmath>
 #include <random>
 #include <thread>
 
@@ -84,6 +86,81 @@ Tree random_tree(std::mt19937& random, int depth) {
   }
 }
 
+// The same of floats.
+struct FloatTree {
+  FloatExpression reduced;
+  std::function<std::optional<double>(const Values&)> plain;
+};
+
+FloatTree random_float_tree(std::mt19937& random, int depth) {
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  if (depth == 0) {
+    static constexpr double kConstants[] = {0.0, -0.0, 0.5, 0.25, -1.5, 2.0, 3.0, 0.1, 1.0 / 3, 1e3};
+    const double value = kConstants[below(std::size(kConstants))];
+    if (below(3) == 0) return {float_constant(value), [=](const Values&) { return std::optional(value); }};
+    const Tree of = random_tree(random, below(2));
+    return {float_of(of.reduced), [=](const Values& values) {
+              const Value integer = of.plain(values);
+              return integer ? std::optional(static_cast<double>(*integer)) : std::nullopt;
+            }};
+  }
+  const FloatTree a = random_float_tree(random, depth - 1), b = random_float_tree(random, depth - 1);
+  const int kind = below(7);
+  const auto plain = [=](const Values& values) -> std::optional<double> {
+    const auto x = a.plain(values), y = b.plain(values);
+    if (!x || (!y && kind != 5)) return std::nullopt;
+    switch (kind) {
+      case 0:
+        return *x + *y;
+      case 1:
+        return *x - *y;
+      case 2:
+        return *x * *y;
+      case 3:
+      case 4:
+        return *y == 0 ? std::nullopt : std::optional(*x / *y);
+      case 5:
+        return *x < 0 ? std::nullopt : std::optional(std::sqrt(*x));
+      default:
+        if (*x < 0 || (*x == 0 && *y < 0) || (std::isinf(std::pow(*x, *y)) && std::isfinite(*x) && std::isfinite(*y)))
+          return std::nullopt;
+        return std::pow(*x, *y);
+    }
+  };
+  switch (kind) {
+    case 0:
+      return {a.reduced + b.reduced, plain};
+    case 1:
+      return {a.reduced - b.reduced, plain};
+    case 2:
+      return {a.reduced * b.reduced, plain};
+    case 3:
+    case 4:
+      return {a.reduced / b.reduced, plain};
+    case 5:
+      return {square_root(a.reduced), plain};
+    default:
+      return {power(a.reduced, b.reduced), plain};
+  }
+}
+
+std::optional<double> as_python_rounds(Rounding how, double value) {
+  switch (how) {
+    case Rounding::Floor:
+      return std::floor(value);
+    case Rounding::Ceiling:
+      return std::ceil(value);
+    case Rounding::Truncate:
+      return std::trunc(value);
+    default: {
+      const double rounded = std::round(value);  // halves away from zero, which Python rounds to the even number
+      return std::abs(value - rounded) == 0.5 ? 2 * std::round(value / 2) : rounded;
+    }
+  }
+}
+
+constexpr Rounding kRoundings[] = {Rounding::Floor, Rounding::Ceiling, Rounding::Truncate, Rounding::Nearest};
+
 const std::vector<std::string> kNames{"s0", "s1", "s2", "s3"};
 std::string text(Expression e) { return text_of(e, kNames); }
 std::string text(SizeCondition c) { return text_of(c, kNames); }
@@ -155,6 +232,104 @@ TEST_CASE("what is decided about sizes holds", "[size]") {
     }
   }
   CHECK(decisions > 20000);
+}
+
+TEST_CASE("floats of sizes have the values that Python computes", "[size]") {
+  std::mt19937 random(3);
+  size_t compared = 0, rounded_alike = 0, decisions = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const FloatTree tree = random_float_tree(random, i % 4), other = random_float_tree(random, i % 3);
+    std::vector<SizeRange> ranges;
+    TraceSizes sizes;
+    Values now;
+    for (int s = 0; s < kSymbols; ++s) {
+      const int64_t lower = static_cast<int>(random() % 6) - 2;
+      ranges.push_back({lower, random() % 3 == 0 ? INT64_MAX : lower + static_cast<int>(random() % 8)});
+      now.push_back(lower);
+      sizes.add_symbol(lower, ranges.back(), kNames[static_cast<size_t>(s)]);
+    }
+    const auto steps = steps_of(tree.reduced.bits);
+    const SizeCondition conditions[] = {is_equal(tree.reduced, other.reduced), is_less(tree.reduced, other.reduced),
+                                        is_less_equal(tree.reduced, other.reduced),
+                                        is_less_equal(tree.reduced, other.reduced).negated()};
+    std::optional<bool> answers[4];
+    for (int c = 0; c < 4; ++c) answers[c] = decide(conditions[c], ranges);
+    std::optional<Expression> integers[4];
+    for (int r = 0; r < 4; ++r) integers[r] = sizes.round(kRoundings[r], tree.reduced);
+    for (int k = 0; k < 8; ++k) {
+      Values values;
+      for (const auto& [lower, upper] : ranges)
+        values.push_back(std::min(upper, lower + static_cast<int64_t>(random() % 20)));
+      CAPTURE(text_of(tree.reduced, kNames), text_of(other.reduced, kNames), values);
+      const auto plain = tree.plain(values), against = other.plain(values), reduced = evaluate(tree.reduced, values);
+      const Value run = run_steps(steps, values);
+      if (plain != reduced && plain && !(reduced && std::isnan(*plain) && std::isnan(*reduced)))
+        FAIL("values differ: " << *plain << " " << reduced.value_or(-999));
+      if (reduced.has_value() != run.has_value() || (run && std::bit_cast<int64_t>(*reduced) != *run))
+        FAIL("steps differ");
+      if (!plain) continue;
+      ++compared;
+      for (int r = 0; r < 4; ++r) {
+        if (!integers[r] || !(std::abs(*plain) < 1e15)) continue;
+        const Value integer = evaluate(*integers[r], values);
+        const SizeRange range = range_of(*integers[r], ranges);
+        if (!integer || static_cast<double>(*integer) != as_python_rounds(kRoundings[r], *plain))
+          FAIL(text(*integers[r]) << " is " << integer.value_or(-999));
+        if (*integer < range.lower || *integer > range.upper) FAIL(text(*integers[r]) << " is out of its range");
+        ++rounded_alike;
+      }
+      if (!against) continue;
+      const bool truths[] = {*plain == *against, *plain < *against, *plain <= *against, !(*plain <= *against)};
+      for (int c = 0; c < 4; ++c) {
+        const Value difference = evaluate(conditions[c].expression, values);
+        if (!difference || holds(conditions[c].relation, *difference) != truths[c]) FAIL(text(conditions[c]));
+        if (answers[c] && *answers[c] != truths[c]) FAIL(text(conditions[c]) << " was decided wrongly");
+        decisions += answers[c].has_value();
+      }
+    }
+  }
+  CHECK(compared > 80000);
+  CHECK(rounded_alike > 200000);
+  CHECK(decisions > 10000);
+}
+
+TEST_CASE("a trace asks about floats of its sizes", "[size]") {
+  TraceSizes sizes;
+  const Expression s = sizes.add_symbol(7, kSize, "s0"), n = sizes.add_symbol(7, {}, "n");
+  const FloatExpression half = float_of(s) / float_of(constant(2));
+  CHECK(sizes.value_of(half) == 3.5);
+  CHECK(sizes.text(half) == "s0/2.0");
+  CHECK(sizes.text(float_of(s)) == "float(s0)");
+  CHECK((sizes.round(Rounding::Truncate, half) == floor_divide(s, constant(2))));
+  CHECK((sizes.round(Rounding::Ceiling, half) == floor_divide(s + constant(1), constant(2))));
+  CHECK(
+      (sizes.round(Rounding::Floor, float_of(s) * float_constant(0.75)) == floor_divide(constant(3) * s, constant(4))));
+  CHECK(sizes.text(*sizes.round(Rounding::Truncate, float_of(s) * float_constant(0.3))) == "int(s0*0.3)");
+  CHECK(sizes.text(*sizes.round(Rounding::Truncate, float_of(n) / float_constant(2))) == "int(n/2.0)");
+  CHECK(sizes.known(is_less_equal(constant(0), *sizes.round(Rounding::Truncate, float_of(s) * float_constant(0.3)))) ==
+        true);
+  CHECK(sizes.asked().empty());
+  CHECK(sizes.ask(is_less(float_constant(1), half)));
+  CHECK(sizes.ask(is_less_equal(half, float_constant(2))) == false);
+  REQUIRE(sizes.asked().size() == 2);
+  CHECK(sizes.text(sizes.asked()[0].condition) == "1.0 < s0/2.0");
+  CHECK(sizes.text(sizes.asked()[1].condition) == "not s0/2.0 <= 2.0");
+  CHECK(sizes.ask(is_less(float_constant(2.5), float_of(s))));
+  CHECK(sizes.divide(half, float_of(n)));
+  CHECK(sizes.text(sizes.asked().back().condition) == "n != 0");
+  CHECK(sizes.divide(half, float_constant(0)) == std::nullopt);
+  CHECK(sizes.divide(s, constant(2)) == half);
+  const size_t before = sizes.asked().size();
+  CHECK(sizes.divide(n, constant(2)));
+  CHECK(sizes.asked().size() == before + 2);
+  CHECK(sizes.text(sizes.asked()[before].condition) == "n <= 9007199254740992");
+  CHECK(sizes.raise(float_of(n), float_constant(-0.5)));
+  CHECK(sizes.text(sizes.asked().back().condition) == "n >= 1");
+  CHECK(sizes.raise(-float_of(n), float_constant(0.5)) == std::nullopt);
+  CHECK(sizes.root(half));
+  CHECK(sizes.specialize(half) == 3.5);
+  CHECK(constant_value(FloatExpression{sizes.simplify(half.bits)}) == 3.5);
+  CHECK(constant_value(sizes.simplify(s)) == 7);
 }
 
 TEST_CASE("equal size expressions are one", "[size]") {

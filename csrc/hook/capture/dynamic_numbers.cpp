@@ -30,19 +30,24 @@ class Reader {
   std::optional<SizeCondition> condition(PyObject* object) const {
     if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != 3) return std::nullopt;
     const std::string_view relation = text(PyTuple_GET_ITEM(object, 0));
-    const std::optional<Expression> left = number(PyTuple_GET_ITEM(object, 1)),
-                                    right = number(PyTuple_GET_ITEM(object, 2));
-    if (!left || !right) return std::nullopt;
-    if (relation == "==") return is_equal(*left, *right);
-    if (relation == "!=") return is_equal(*left, *right).negated();
-    if (relation == "<") return is_less(*left, *right);
-    if (relation == "<=") return is_less_equal(*left, *right);
-    return std::nullopt;
+    PyObject *left = PyTuple_GET_ITEM(object, 1), *right = PyTuple_GET_ITEM(object, 2);
+    if (const auto a = number(left), b = number(right); a && b) return related(relation, *a, *b);
+    const auto a = real(left), b = real(right);
+    return a && b ? related(relation, *a, *b) : std::nullopt;
   }
 
  private:
   const Exit& exit_;
   const Symbols& symbols_;
+
+  template <typename Number>
+  static std::optional<SizeCondition> related(std::string_view relation, Number left, Number right) {
+    if (relation == "==") return is_equal(left, right);
+    if (relation == "!=") return is_equal(left, right).negated();
+    if (relation == "<") return is_less(left, right);
+    if (relation == "<=") return is_less_equal(left, right);
+    return std::nullopt;
+  }
 
   static std::string_view text(PyObject* object) {
     const char* characters = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;
@@ -59,6 +64,14 @@ class Reader {
     const std::string_view name = text(PyTuple_GET_ITEM(object, 0));
     PyObject* first = PyTuple_GET_ITEM(object, 1);
     if (name == "int") return input(first, nullptr);
+    if (PyTuple_GET_SIZE(object) == 2) {
+      const std::optional<FloatExpression> made_of = real(first);
+      if (!made_of) return std::nullopt;
+      if (name == "floor") return rounded(Rounding::Floor, *made_of);
+      if (name == "ceil") return rounded(Rounding::Ceiling, *made_of);
+      if (name == "trunc") return rounded(Rounding::Truncate, *made_of);
+      if (name == "round") return rounded(Rounding::Nearest, *made_of);
+    }
     if (PyTuple_GET_SIZE(object) != 3) return std::nullopt;
     PyObject* second = PyTuple_GET_ITEM(object, 2);
     if (name == "size") return input(first, second);
@@ -70,6 +83,26 @@ class Reader {
     if (name == "%") return modulo(*left, *right);
     if (name == "min") return minimum(*left, *right);
     if (name == "max") return maximum(*left, *right);
+    return std::nullopt;
+  }
+
+  std::optional<FloatExpression> real(PyObject* object) const {
+    if (PyFloat_Check(object)) return float_constant(PyFloat_AS_DOUBLE(object));
+    if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) < 2) return std::nullopt;
+    const std::string_view name = text(PyTuple_GET_ITEM(object, 0));
+    PyObject* first = PyTuple_GET_ITEM(object, 1);
+    if (name == "float") {
+      const std::optional<Expression> integer = number(first);
+      return integer ? std::optional(float_of(*integer)) : std::nullopt;
+    }
+    const std::optional<FloatExpression> left = real(first);
+    if (left && name == "sqrt") return square_root(*left);
+    const auto right = PyTuple_GET_SIZE(object) == 3 ? real(PyTuple_GET_ITEM(object, 2)) : std::nullopt;
+    if (!left || !right) return std::nullopt;
+    if (name == "+.") return *left + *right;
+    if (name == "*.") return *left * *right;
+    if (name == "/.") return *left / *right;
+    if (name == "**.") return power(*left, *right);
     return std::nullopt;
   }
 

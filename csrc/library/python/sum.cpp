@@ -31,7 +31,7 @@ std::optional<Kind> kind_of_total(Tracer& tracer, PyObject* total) noexcept {
 // total's kind.
 std::optional<Kind> kind_of_item(Tracer& tracer, Kind total, PyObject* item) noexcept {
   if (PyBool_Check(item) || (total > Kind::Int && PyLong_Check(item)) ||
-      (tracer.symbols.active() && is_symbolic_number(item)))
+      (tracer.symbols.active() && (is_symbolic_int(item) || is_symbolic_bool(item))))
     return Kind::Int;
   if (total == Kind::Complex && PyFloat_Check(item)) return Kind::Float;
   return kind_of_total(tracer, item);
@@ -46,7 +46,10 @@ class NumbersOfSum {
   Kind kind() const { return kind_; }  // the kind of their sum so far
 
   // False: it is none of these.
-  bool take(const Ref& item) {
+  bool take(const Ref& given) {
+    // A sum of floats keeps the errors of its additions, which float expressions do not have.
+    const bool is_float = tracer_.symbols.active() && is_float_of_sizes(given.get());
+    const Ref item = is_float ? tracer_.symbols.specialized(given.get()) : given;
     const std::optional<Kind> kind = kind_of_item(tracer_, kind_, item.get());
     if (!kind) return false;
     is_known_ &= is_known(item);

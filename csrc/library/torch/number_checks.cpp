@@ -84,7 +84,9 @@ Ref extreme_of_numbers(Tracer& tracer, PyObject* callable, const Arguments& argu
 }
 
 Ref number_as_int(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  if (arguments.values.size() == 1 && is_size(tracer, arguments.values[0].get())) return arguments.values[0];
+  if (arguments.values.size() == 1)
+    if (std::optional<Ref> rounded = size_rounded(tracer, Rounding::Truncate, arguments.values[0].get()))
+      return *std::move(rounded);
   return call_function(tracer, callable, arguments);
 }
 

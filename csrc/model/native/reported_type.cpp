@@ -35,6 +35,7 @@ PyTypeObject* type_stood_for(PyObject* object, ProxyKind kind) noexcept {
       return &PyLong_Type;
     case ProxyKind::Bool:
       return &PyBool_Type;
+    case ProxyKind::FloatOfSizes:
     case ProxyKind::Float:
     case ProxyKind::RuntimeNumber:
       return &PyFloat_Type;

@@ -212,6 +212,7 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
     case ProxyKind::Array:
       return array_attribute(tracer, object, name);
     case ProxyKind::Int:
+    case ProxyKind::FloatOfSizes:
     case ProxyKind::Bool:
     case ProxyKind::Float:
     case ProxyKind::RuntimeNumber:

@@ -104,11 +104,12 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
 }
 
 Ref subscript(Tracer& tracer, PyObject* container, PyObject* given) {
-  if (is_size(tracer, container)) {
+  if (is_size_or_float(tracer, container)) {
     const Ref number = specialized(tracer, container);
     return number ? Ref::steal(PyObject_GetItem(number.get(), given)) : Ref();
   }
-  const Ref held = is_fake(container) ? Ref::borrow(given) : specialized(tracer, given);
+  const bool takes_sizes = is_fake(container) && !is_size_float(tracer, given);
+  const Ref held = takes_sizes ? Ref::borrow(given) : specialized(tracer, given);
   if (!held) return nullptr;
   PyObject* key = held.get();
   if (is_namespace(tracer, container) && PyUnicode_CheckExact(key)) {
@@ -120,7 +121,12 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* given) {
     if (const Ref method = own_tensor_method(tracer, container, "__getitem__"))
       return call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key)});
     Ref index = tracer.is_over() ? Ref() : tensor_index(tracer, key);
-    return index ? record_operator(tracer, "getitem", {container, index.get()}) : Ref();
+    if (!index) return nullptr;
+    if (const auto selected = select_symbolic(tracer, container, index.get())) {
+      if (!selected->tensor || !selected->rest) return selected->tensor;
+      return record_operator(tracer, "getitem", {selected->tensor.get(), selected->rest.get()});
+    }
+    return record_operator(tracer, "getitem", {container, index.get()});
   }
   if (is_fake_array(container) || (is_numpy_array(container) && holds_fake_array(key)))
     return array_subscript(tracer, container, key);
@@ -165,7 +171,8 @@ bool only_keeps(PyObject* container, PyObject* key) noexcept {
 }  // namespace
 
 bool store_subscript(Tracer& tracer, PyObject* container, PyObject* given, PyObject* value) {
-  const Ref held = is_fake(container) ? Ref::borrow(given) : specialized(tracer, given);
+  const bool takes_sizes = is_fake(container) && !is_size_float(tracer, given);
+  const Ref held = takes_sizes ? Ref::borrow(given) : specialized(tracer, given);
   if (!held) return false;
   PyObject* key = held.get();
   if (value && !materialize_if_shadow(tracer, value)) return false;
@@ -181,7 +188,12 @@ bool store_subscript(Tracer& tracer, PyObject* container, PyObject* given, PyObj
     if (tracer.is_over()) return false;
     if (!value) return tracer.abort(BreakReason::UnsupportedOperand, "del of a tensor's item") != nullptr;
     Ref index = tensor_index(tracer, key);
-    return index && record_operator(tracer, "setitem", {container, index.get(), value});
+    if (!index) return false;
+    if (const auto selected = select_symbolic(tracer, container, index.get())) {
+      PyObject* rest = selected->rest ? selected->rest.get() : Py_Ellipsis;
+      return selected->tensor && record_operator(tracer, "setitem", {selected->tensor.get(), rest, value});
+    }
+    return static_cast<bool>(record_operator(tracer, "setitem", {container, index.get(), value}));
   }
   if (Ref method = python_method(tracer, container, value ? "__setitem__" : "__delitem__")) {
     Ref done = value ? call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key), Ref::borrow(value)})

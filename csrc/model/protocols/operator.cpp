@@ -142,7 +142,7 @@ std::optional<Ref> by_own_method(Tracer& tracer, const char* name, PyObject* lef
 
 // True for operands that may stand beside a tensor in an operator that runs natively as one node.
 bool combines_with_tensor(PyObject* object) {
-  return is_fake(object) || is_constant(object) || is_symbolic_int(object) || PyLong_Check(object) ||
+  return is_fake(object) || is_constant(object) || is_symbolic_int_or_float(object) || PyLong_Check(object) ||
          PyFloat_Check(object) || PyList_CheckExact(object) || PyTuple_Check(object) || PySlice_Check(object);
 }
 
@@ -203,6 +203,9 @@ int truth(Tracer& tracer, PyObject* object) {
     case ProxyKind::Int:
       if (is_size(tracer, object)) return size_truth(tracer, object);
       break;
+    case ProxyKind::FloatOfSizes:
+      if (tracer.symbols.active()) return float_truth(tracer, object);
+      break;
     case ProxyKind::Bool:
       if (is_unknown_truth(tracer, object)) return tracer.symbols.trace().ask(condition_of(object));
       break;
@@ -260,6 +263,7 @@ Ref unary_operation(Tracer& tracer, Op op, PyObject* given) {
       if (op == Op::UNARY_POSITIVE) return Ref::borrow(operand);
       break;
     case ProxyKind::Int:
+    case ProxyKind::FloatOfSizes:
     case ProxyKind::Bool:
     case ProxyKind::RuntimeNumber:
     case ProxyKind::RuntimeText:
@@ -345,6 +349,7 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
     case ProxyKind::Tensor:
       return with_tensor(tracer, binary, left, right);
     case ProxyKind::Int:
+    case ProxyKind::FloatOfSizes:
     case ProxyKind::Bool:
     case ProxyKind::None:
       if (formats_runtime_values(left, right)) return deferred_binary(tracer, binary.function, left, right);
@@ -398,6 +403,7 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
     case ProxyKind::Tensor:
       return compare_with_tensor(tracer, comparison, left, right);
     case ProxyKind::Int:
+    case ProxyKind::FloatOfSizes:
     case ProxyKind::Bool:
     case ProxyKind::None:
       break;
@@ -424,7 +430,7 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
 
 Ref is_same(Tracer& tracer, PyObject* left, PyObject* right) {
   const auto may_differ = [&](PyObject* object) {
-    return is_size(tracer, object) || is_unknown_truth(tracer, object) || is_symbolic_float(object);
+    return stands_for_number(tracer, object) || is_symbolic_float(object);
   };
   if (may_differ(left) || may_differ(right)) {
     if (left == Py_None || right == Py_None) return Ref::boolean(false);

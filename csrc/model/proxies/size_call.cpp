@@ -20,6 +20,7 @@
 #include "world/external/enter.h"
 #include "world/external/known_types.h"
 #include "world/proxies/symbolic_float.h"
+#include "world/state/held_values.h"
 
 namespace minidynamo {
 namespace {
@@ -39,12 +40,25 @@ bool is_one_of(const char* name, std::initializer_list<std::string_view> names) 
   return name && std::ranges::find(names, std::string_view(name)) != names.end();
 }
 
-// The smallest or largest of ints.
+// The smallest or largest of numbers of which some are floats: the first that none of the others is beyond.
+std::optional<Ref> extreme_of_floats(Tracer& tracer, std::span<const Ref> values, bool is_least) {
+  const Ref* result = nullptr;
+  std::optional<FloatExpression> best;
+  for (const Ref& value : values) {
+    const std::optional<FloatExpression> e = float_expression(tracer, value.get());
+    if (!e) return std::nullopt;
+    if (best && !tracer.symbols.trace().ask(is_least ? is_less(*e, *best) : is_less(*best, *e))) continue;
+    result = &value, best = e;
+  }
+  return result ? std::optional(*result) : std::nullopt;
+}
+
+// The smallest or largest of numbers.
 std::optional<Ref> extreme(Tracer& tracer, std::span<const Ref> values, bool is_least) {
   std::optional<Expression> result;
   for (const Ref& value : values) {
     const std::optional<Expression> e = size_expression(tracer, value.get());
-    if (!e) return std::nullopt;
+    if (!e) return extreme_of_floats(tracer, values, is_least);
     result = !result ? *e : is_least ? minimum(*result, *e) : maximum(*result, *e);
   }
   return result ? std::optional(tracer.symbols.object(*result)) : std::nullopt;
@@ -65,6 +79,30 @@ std::optional<Ref> product(Tracer& tracer, std::span<const Ref> values) {
     if (!result) return result;
   }
   return result;
+}
+
+// Functions of one number that math and builtins have for floats: the integers made of them, and the root.
+std::optional<Ref> call_float_function(Tracer& tracer, PyObject* callable, const Ref& value) {
+  const char* name = builtin_name(callable, "math");
+  if (is_one_of(name, {"floor"})) return size_rounded(tracer, Rounding::Floor, value.get());
+  if (is_one_of(name, {"ceil"})) return size_rounded(tracer, Rounding::Ceiling, value.get());
+  if (is_one_of(name, {"trunc"}) || callable == as_object(&PyLong_Type))
+    return size_rounded(tracer, Rounding::Truncate, value.get());
+  if (is_one_of(builtin_name(callable, "builtins"), {"round"}))
+    return size_rounded(tracer, Rounding::Nearest, value.get());
+  const std::optional<FloatExpression> e = float_expression(tracer, value.get());
+  if (!e || constant_value(*e)) return std::nullopt;
+  TraceSizes& trace = tracer.symbols.trace();
+  if (is_one_of(name, {"sqrt"})) return size_float(tracer, trace.root(*e));
+  if (callable == as_object(&PyFloat_Type)) return size_float(tracer, e);
+  if (!is_size_float(tracer, value.get())) return std::nullopt;
+  if (callable == as_object(&PyBool_Type)) return Ref::boolean(float_truth(tracer, value.get()));
+  if (is_one_of(builtin_name(callable, "builtins"), {"abs"})) {
+    const FloatExpression zero = float_constant(0);  // which -0.0 is less than by its sign alone
+    if (trace.ask(is_equal(*e, zero))) return size_float(tracer, zero);
+    return size_float(tracer, trace.ask(is_less(*e, zero)) ? -*e : *e);
+  }
+  return std::nullopt;
 }
 
 // True if those are asked for all items of a sequence.
@@ -95,7 +133,11 @@ std::optional<Ref> call_builtin(Tracer& tracer, PyObject* callable, const Argume
           quotient ? binary_operation(tracer, binary_operator_named("mod"), values[0].get(), values[1].get()) : Ref();
       return remainder ? Ref::made(PyTuple_Pack(2, quotient.get(), remainder.get())) : Ref();
     }
-    if (is_one_of(name, {"sum"}) && count == 1 && is_sequence(values[0].get())) {
+    if (is_one_of(name, {"pow"}) && count == 2)
+      return binary_operation(tracer, binary_operator_named("pow"), values[0].get(), values[1].get());
+    const auto is_float = [&](PyObject* item) { return is_size_float(tracer, item); };
+    if (is_one_of(name, {"sum"}) && count == 1 && is_sequence(values[0].get()) &&
+        !any_held(values[0].get(), is_float)) {
       Ref sum = Ref::made(PyLong_FromLong(0));
       for (const Ref& item : items_of_sequence(values[0].get())) {
         sum = binary_operation(tracer, binary_operator_named("add"), sum.get(), item.get());
@@ -107,14 +149,15 @@ std::optional<Ref> call_builtin(Tracer& tracer, PyObject* callable, const Argume
   // The call that a metaclass's own method comes to make: type.__instancecheck__, bound to the class.
   PyObject* self = bound_self(callable);
   if (self && PyType_Check(self) && count == 1 &&
-      (is_size(tracer, values[0].get()) || is_symbolic_float(values[0].get())) &&
+      (is_size_or_float(tracer, values[0].get()) || is_symbolic_float(values[0].get())) &&
       is_one_of(as_builtin(callable)->m_ml->ml_name, {"__instancecheck__"}))
     return Ref::boolean(PyType_IsSubtype(type_stood_for(values[0].get()), as_type(self)));
   if (is_one_of(builtin_name(callable, "math"), {"prod"}) && count == 1 && is_sequence(values[0].get()))
     return product(tracer, items_of_sequence(values[0].get()));
   if (is_one_of(builtin_name(callable, "_operator"), {"index"}) && count == 1 && is_size(tracer, values[0].get()))
     return values[0];
-  if (callable == as_object(&PyLong_Type) && count == 1 && is_size(tracer, values[0].get())) return values[0];
+  if (count == 1)
+    if (std::optional<Ref> result = call_float_function(tracer, callable, values[0])) return result;
   if (callable == as_object(&PyFloat_Type) && count == 1 && is_symbolic_float(values[0].get())) return values[0];
   if (callable == as_object(&PyBool_Type) && count == 1 && is_unknown_truth(tracer, values[0].get())) return values[0];
   if (callable == as_object(&PyBool_Type) && count == 1 && is_size(tracer, values[0].get()))
@@ -158,6 +201,7 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
       case Rule::Kind::TensorFunction:
       case Rule::Kind::TensorMethod:
       case Rule::Kind::Leaf:
+      case Rule::Kind::TensorData:
         return !tracer.transforms.records_operators();
       case Rule::Kind::NumberHandler:  // functions of C are operators
         return PyFunction_Check(callable) || !tracer.transforms.records_operators();
@@ -176,7 +220,7 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
     }
     const char* builtin = builtin_name(callable, "builtins");
     if (is_one_of(builtin, {"len", "iter", "next"}))
-      return arguments.values.empty() || !is_size(tracer, arguments.values[0].get());
+      return arguments.values.empty() || !stands_for_number(tracer, arguments.values[0].get());
     return is_one_of(builtin, {"isinstance", "print", "setattr", "zip"});
   }
   if (PyType_Check(callable)) {

@@ -37,6 +37,7 @@ enum Operator : int {
   kRemainder = 6,
   kPower = 8,
   kSubtract = 10,
+  kTrueDivide = 11,
   kOperators = 13
 };
 
@@ -65,6 +66,31 @@ std::optional<Expression> apply(Tracer& tracer, int number, Expression left, Exp
   }
 }
 
+// True if an operator between ints makes a float: a quotient, and a power with a negative exponent.
+bool computes_in_floats(int number, Expression right) {
+  if (number % kOperators == kTrueDivide) return true;
+  const std::optional<int64_t> exponent = constant_value(right);
+  return number % kOperators == kPower && exponent && *exponent < 0;
+}
+
+// The same in floats.
+std::optional<FloatExpression> apply(Tracer& tracer, int number, FloatExpression left, FloatExpression right) {
+  switch (number % kOperators) {
+    case kAdd:
+      return left + right;
+    case kSubtract:
+      return left - right;
+    case kMultiply:
+      return left * right;
+    case kTrueDivide:
+      return tracer.symbols.trace().divide(left, right);
+    case kPower:
+      return tracer.symbols.trace().raise(left, right);
+    default:
+      return std::nullopt;
+  }
+}
+
 // False: it does not fit into 64 bits.
 template <typename Work>
 bool fits(const Work& work) {
@@ -76,7 +102,9 @@ bool fits(const Work& work) {
   }
 }
 
-SizeCondition condition_for(int comparison, Expression left, Expression right) {
+// The numbers are both ints or both floats.
+template <typename Number>
+SizeCondition condition_for(int comparison, Number left, Number right) {
   switch (comparison) {
     case Py_EQ:
       return is_equal(left, right);
@@ -136,6 +164,18 @@ std::optional<Expression> size_expression(const Tracer& tracer, PyObject* object
   return overflow ? std::nullopt : std::optional(constant(value));
 }
 
+std::optional<FloatExpression> float_expression(const Tracer& tracer, PyObject* object) {
+  if (!tracer.symbols.active()) return std::nullopt;
+  std::optional<FloatExpression> result;
+  if (is_size_float(tracer, object))
+    result = float_expression_of(object);
+  else if (PyFloat_CheckExact(object))
+    result = float_constant(PyFloat_AS_DOUBLE(object));
+  else if (const std::optional<Expression> e = size_expression(tracer, object))
+    result = float_of(*e);
+  return result && !tracer.symbols.trace().is_unknown(result->bits) ? result : std::nullopt;
+}
+
 bool stands_for_number(const Tracer& tracer, PyObject* object) noexcept {
   return tracer.symbols.may_have_symbols() && is_open_number(object);
 }
@@ -153,7 +193,7 @@ bool may_hold_size(Tracer& tracer, PyObject* object) {
 
 Ref specialized(Tracer& tracer, PyObject* object) {
   if (!tracer.symbols.may_have_symbols()) return Ref::borrow(object);
-  if (is_symbolic_int(object)) return tracer.symbols.specialized(object);
+  if (is_symbolic_int_or_float(object)) return tracer.symbols.specialized(object);
   if (is_symbolic_bool(object)) return Ref::boolean(tracer.symbols.trace().ask(condition_of(object)));
   if (is_symbolic_float(object)) {
     const NumberFacts& facts = facts_of_number(object);
@@ -225,12 +265,37 @@ int size_truth(Tracer& tracer, PyObject* size) {
   return !tracer.symbols.trace().ask(condition);
 }
 
+int float_truth(Tracer& tracer, PyObject* float_of_sizes) {
+  const SizeCondition condition = is_equal(float_expression_of(float_of_sizes), float_constant(0));
+  look_at_marks(tracer, condition);
+  return !tracer.symbols.trace().ask(condition);
+}
+
+std::optional<Ref> size_float(Tracer& tracer, std::optional<FloatExpression> e) {
+  if (!e || !tracer.symbols.fits(e->bits)) return std::nullopt;
+  return tracer.symbols.object(e->bits);
+}
+
+std::optional<Ref> size_rounded(Tracer& tracer, Rounding how, PyObject* object) {
+  if (is_size(tracer, object)) return Ref::borrow(object);
+  if (!is_size_float(tracer, object)) return std::nullopt;
+  const std::optional<Expression> integer = tracer.symbols.trace().round(how, float_expression_of(object));
+  if (!integer || !tracer.symbols.fits(*integer)) return std::nullopt;
+  return tracer.symbols.object(*integer);
+}
+
 Ref opposite_truth(Tracer& tracer, PyObject* truth) {
   const NativeScope native;
   return symbolic_bool(tracer.symbols.sizes(), condition_of(truth).negated());
 }
 
 std::optional<Ref> size_unary(Tracer& tracer, Op op, Ref& operand) {
+  if (is_size_float(tracer, operand.get())) {
+    const FloatExpression e = float_expression_of(operand.get());
+    if (op != Op::UNARY_INVERT) return size_float(tracer, op == Op::UNARY_NEGATIVE ? -e : e);
+    if (!specialize(tracer, operand)) return Ref();
+    return std::nullopt;
+  }
   if (!is_size(tracer, operand.get())) return std::nullopt;
   const Expression e = expression_of(operand.get());
   Expression result = e;
@@ -248,13 +313,23 @@ std::optional<Ref> size_binary(Tracer& tracer, int number, Ref& left, Ref& right
     if (!materialize_if_shadow(tracer, right.get()) || !specialize(tracer, right)) return Ref();
     return std::nullopt;
   }
-  if (!is_size(tracer, left.get()) && !is_size(tracer, right.get())) return std::nullopt;
+  if (!is_size_or_float(tracer, left.get()) && !is_size_or_float(tracer, right.get())) return std::nullopt;
   if (is_fake(left.get()) || is_fake(right.get())) return std::nullopt;
   if (is_symbolic_float(left.get()) || is_symbolic_float(right.get())) return std::nullopt;
   const std::optional<Expression> a = size_expression(tracer, left.get()), b = size_expression(tracer, right.get());
   std::optional<Expression> result;
   if (a && b && fits([&] { result = apply(tracer, number, *a, *b); }) && result && tracer.symbols.fits(*result))
     return tracer.symbols.object(*result);
+  if (!a || !b || computes_in_floats(number, *b)) {
+    const std::optional<FloatExpression> x = float_expression(tracer, left.get()),
+                                         y = float_expression(tracer, right.get());
+    std::optional<Ref> value;
+    const auto compute = [&] {
+      const bool is_quotient = a && b && number % kOperators == kTrueDivide;
+      value = size_float(tracer, is_quotient ? tracer.symbols.trace().divide(*a, *b) : apply(tracer, number, *x, *y));
+    };
+    if (x && y && fits(compute) && value) return value;
+  }
   if (!specialize(tracer, left) || !specialize(tracer, right)) return Ref();
   return std::nullopt;
 }
@@ -267,6 +342,14 @@ std::optional<Ref> size_compare(Tracer& tracer, int comparison, Ref& left, Ref& 
     Ref answer;
     const bool is_small = fits([&] { answer = answer_to(tracer, condition_for(comparison, *a, *b)); });
     if (is_small) return answer;
+  }
+  if (!a || !b) {
+    const std::optional<FloatExpression> x = float_expression(tracer, left.get()),
+                                         y = float_expression(tracer, right.get());
+    if (x && y && (!constant_value(*x) || !constant_value(*y))) {
+      Ref answer;
+      if (fits([&] { answer = answer_to(tracer, condition_for(comparison, *x, *y)); })) return answer;
+    }
   }
   if (!may_hold_size(tracer, left.get()) && !may_hold_size(tracer, right.get())) return std::nullopt;
   const bool is_equality = comparison == Py_EQ || comparison == Py_NE;

@@ -54,7 +54,7 @@ namespace {
 
 // A result without tensors that may be taken as a constant of the trace.
 bool is_plain_result(PyObject* result) {
-  if (is_constant(result) || is_symbolic_int(result)) return true;
+  if (is_constant(result) || is_symbolic_int_or_float(result)) return true;
   if (PyTuple_Check(result) || PyList_CheckExact(result)) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i)
       if (!is_plain_result(PySequence_Fast_GET_ITEM(result, i))) return false;

@@ -1,5 +1,6 @@
 #include "model/tensors/tensor_data.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "model/protocols/abstract.h"
 #include "model/proxies/numpy_call.h"
 #include "model/proxies/numpy_scalars.h"
+#include "model/proxies/size_operation.h"
 #include "model/tensors/tensor_call.h"
 #include "model/tensors/transform_call.h"
 #include "python/error_text.h"
@@ -42,6 +44,8 @@ Ref record_constant(Tracer& tracer, PyObject* target, const Arguments& arguments
   return lift(tracer, std::move(fake));
 }
 
+bool is_of_graph(PyObject* object) noexcept { return is_fake(object) || is_symbolic_int_or_float(object); }
+
 // A list of lists of numbers and tensors of one element, which torch reads one by one. Here they stay in the graph.
 class NestedData {
  public:
@@ -57,6 +61,11 @@ class NestedData {
         if (!take_apart(PySequence_Fast_GET_ITEM(data, i))) return false;
       return true;
     }
+    if (is_symbolic_int_or_float(data)) {
+      const Ref like = is_symbolic_int(data) ? Ref::made(PyLong_FromLong(1)) : Ref::made(PyFloat_FromDouble(1));
+      has_numbers_ = true;
+      return look_at_number(like.get());
+    }
     if (!is_number(data)) return false;
     return look_at_number(data);
   }
@@ -64,6 +73,7 @@ class NestedData {
   // All that is put together as it is in `data`, with the dtype that all can be turned into.
   Ref put_together(PyObject* data, PyObject* wanted) {
     const Ref dtype = Ref::borrow(wanted ? wanted : dtype_.get());
+    if (has_numbers_ && !holds_all_numbers(dtype.get())) return nullptr;
     for (const Ref& found : found_) {
       const Ref fits =
           Ref::steal(PyObject_CallFunctionObjArgs("torch.can_cast"_imported, found.get(), dtype.get(), nullptr));
@@ -78,6 +88,12 @@ class NestedData {
   Ref dtype_;               // that all have in common
   std::vector<Ref> found_;  // tensors
   bool warns_ = false;
+  bool has_numbers_ = false;  // that the graph computes
+
+  // True if torch does not raise for a number that has no place in it.
+  static bool holds_all_numbers(PyObject* dtype) {
+    return dtype == "torch.int64"_imported || dtype == "torch.float32"_imported || dtype == "torch.float64"_imported;
+  }
 
   static Ref attribute(PyObject* object, const char* name) { return Ref::steal(PyObject_GetAttrString(object, name)); }
 
@@ -123,10 +139,14 @@ class NestedData {
   }
 
   Ref part(PyObject* data, PyObject* dtype) {
-    if (!has_fake(data)) {
+    const Ref names = Ref::made(PyTuple_Pack(1, "dtype"_name));
+    if (!any_held(data, is_of_graph)) {
       const Ref values[] = {Ref::borrow(data), Ref::borrow(dtype)};
-      const Ref names = Ref::made(PyTuple_Pack(1, "dtype"_name));
       return record_constant(tracer_, "torch.tensor"_imported, Arguments{values, names.get()});
+    }
+    if (is_symbolic_int_or_float(data)) {
+      const Ref values[] = {Ref::made(PyTuple_New(0)), Ref::borrow(data), Ref::borrow(dtype)};
+      return call(tracer_, "torch.full"_imported, Arguments{values, names.get()});
     }
     if (is_fake(data)) {
       Ref value = method(data, "detach");
@@ -213,8 +233,6 @@ Ref record_tensor_of_scalars(Tracer& tracer, PyObject* target, const Arguments& 
   return record_constant(tracer, target, Arguments{values, names.get()});
 }
 
-}  // namespace
-
 // The same of one whose values the trace does not know.
 Ref record_tensor_of_fake_array(Tracer& tracer, PyObject* target, const Arguments& arguments) {
   const bool has_dtype = arguments.keyword_names && arguments.values.size() == 2 &&
@@ -227,13 +245,23 @@ Ref record_tensor_of_fake_array(Tracer& tracer, PyObject* target, const Argument
   return record_call(tracer, NodeKind::CallMethod, "to"_name, Arguments{values});
 }
 
-Ref record_tensor_of_data(Tracer& tracer, PyObject* target, const Arguments& arguments) {
-  if (arguments.positional_count() && is_fake_array(arguments.values[0].get()))
-    return record_tensor_of_fake_array(tracer, target, arguments);
-  if (arguments.positional_count() && is_numpy_array(arguments.values[0].get())) {
-    if (!expose_all(tracer, arguments.values)) return nullptr;
-    return record_tensor_of_array(tracer, target, arguments);
+// The parts are put together by operators. nullopt: they cannot be.
+std::optional<Ref> record_parts(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  const Options options = options_of(arguments);
+  PyObject* data = arguments.values[0].get();
+  NestedData nested(tracer);
+  const bool is_data = PyList_CheckExact(data) || PyTuple_CheckExact(data) || is_symbolic_int_or_float(data);
+  if (is_data && arguments.positional_count() == 1 && options.are_known &&
+      (target == "torch.tensor"_imported || target == "torch.as_tensor"_imported) && nested.take_apart(data)) {
+    Ref made = nested.put_together(data, options.dtype);
+    if (made || tracer.is_over()) return made;
   }
+  clear_error();
+  return std::nullopt;
+}
+
+// The data has no numbers that may differ.
+Ref record_tensor_of_given_data(Tracer& tracer, PyObject* target, const Arguments& arguments) {
   if (!has_fake(arguments)) {
     const bool has_scalars = arguments.positional_count() && any_held(arguments.values[0].get(), is_numpy_scalar);
     return has_scalars ? record_tensor_of_scalars(tracer, target, arguments)
@@ -241,17 +269,28 @@ Ref record_tensor_of_data(Tracer& tracer, PyObject* target, const Arguments& arg
   }
   // as_tensor(t) and the like are ordinary operations.
   if (is_fake(arguments.values[0].get())) return record_call(tracer, NodeKind::CallFunction, target, arguments);
-  const Options options = options_of(arguments);
-  PyObject* data = arguments.values[0].get();
-  NestedData nested(tracer);
-  const bool is_list = PyList_CheckExact(data) || PyTuple_CheckExact(data);
-  if (is_list && arguments.positional_count() == 1 && options.are_known &&
-      (target == "torch.tensor"_imported || target == "torch.as_tensor"_imported) && nested.take_apart(data)) {
-    Ref made = nested.put_together(data, options.dtype);
-    if (made || tracer.is_over()) return made;
-  }
-  clear_error();
+  if (auto made = record_parts(tracer, target, arguments)) return *std::move(made);
   return tracer.abort(BreakReason::DataDependent, target_text(target) + " of a list with tensors reads their values");
+}
+
+}  // namespace
+
+Ref record_tensor_of_data(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  if (arguments.positional_count() && is_fake_array(arguments.values[0].get()))
+    return record_tensor_of_fake_array(tracer, target, arguments);
+  if (arguments.positional_count() && is_numpy_array(arguments.values[0].get())) {
+    if (!expose_all(tracer, arguments.values)) return nullptr;
+    return record_tensor_of_array(tracer, target, arguments);
+  }
+  const auto may_differ = [&](const Ref& value) { return holds_size(tracer, value.get()); };
+  if (std::ranges::none_of(arguments.values, may_differ)) return record_tensor_of_given_data(tracer, target, arguments);
+  if (auto made = record_parts(tracer, target, arguments)) return *std::move(made);
+  std::vector<Ref> given;
+  for (const Ref& value : arguments.values) {
+    given.push_back(specialized(tracer, value.get()));
+    if (!given.back()) return nullptr;
+  }
+  return record_tensor_of_given_data(tracer, target, Arguments{given, arguments.keyword_names});
 }
 
 }  // namespace minidynamo

@@ -1,7 +1,14 @@
 // torch looks at a key twice: at all parts for what is more than an index, then at each for its int.
 #include "model/tensors/tensor_index.h"
 
+#include <algorithm>
+#include <span>
+
 #include "model/protocols/abstract.h"
+#include "model/proxies/size_operation.h"
+#include "model/tensors/overridden_call.h"
+#include "model/tensors/tensor_call.h"
+#include "python/objects/native_contents.h"
 #include "python/process/out_of_memory.h"
 #include "tensor/values/known_values.h"
 #include "world/external/class_lookup.h"
@@ -73,6 +80,70 @@ Ref plain_index(Tracer& tracer, PyObject* key) {
 }
 
 }  // namespace
+
+namespace {
+
+// The dimension that each part of a key is for, -1 for one that is for none. nullopt: there are other parts than ints,
+// slices, None and an ellipsis, or more than dimensions.
+std::optional<std::vector<Py_ssize_t>> dimensions_of(std::span<PyObject* const> parts, Py_ssize_t count) {
+  Py_ssize_t taken = 0;
+  for (PyObject* part : parts) {
+    const bool is_int = PyLong_CheckExact(part) || is_symbolic_int(part);
+    if (!is_int && !PySlice_Check(part) && part != Py_None && part != Py_Ellipsis) return std::nullopt;
+    taken += is_int || PySlice_Check(part);
+  }
+  if (taken > count || std::ranges::count(parts, Py_Ellipsis) > 1) return std::nullopt;
+  std::vector<Py_ssize_t> dimensions;
+  Py_ssize_t next = 0;
+  for (PyObject* part : parts) {
+    if (part == Py_Ellipsis) next += count - taken;
+    const bool is_for_one = part != Py_None && part != Py_Ellipsis;
+    dimensions.push_back(is_for_one ? next++ : -1);
+  }
+  return dimensions;
+}
+
+// True if an index is in its dimension's range, which is asked.
+bool is_in_range(Tracer& tracer, PyObject* index, PyObject* size) {
+  const std::optional<Expression> bound = size_expression(tracer, size);
+  const Expression e = expression_of(index);
+  TraceSizes& trace = tracer.symbols.trace();
+  return bound && !trace.is_unknown(e) && trace.ask(is_less(e, *bound)) && trace.ask(is_less_equal(-*bound, e));
+}
+
+}  // namespace
+
+std::optional<SelectedItem> select_symbolic(Tracer& tracer, PyObject* tensor, PyObject* key) {
+  if (!tracer.symbols.active()) return std::nullopt;
+  const bool is_tuple = PyTuple_CheckExact(key);
+  const std::span<PyObject* const> parts(is_tuple ? &PyTuple_GET_ITEM(key, 0) : &key,
+                                         is_tuple ? static_cast<size_t>(PyTuple_GET_SIZE(key)) : 1);
+  if (std::ranges::none_of(parts, is_symbolic_int) || may_be_overridden(tracer, tensor)) return std::nullopt;
+  const Ref shape = native_attribute(tensor, "shape"_name);
+  if (!shape) return SelectedItem{};
+  const auto dimensions = dimensions_of(parts, PyTuple_GET_SIZE(shape.get()));
+  if (!dimensions) return std::nullopt;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (!is_symbolic_int(parts[i])) continue;
+    if (!is_in_range(tracer, parts[i], PyTuple_GET_ITEM(shape.get(), (*dimensions)[i]))) return std::nullopt;
+  }
+  SelectedItem selected{Ref::borrow(tensor), Ref()};
+  std::vector<Ref> rest;
+  for (size_t i = parts.size(); i-- > 0;) {  // from behind: the numbers of the dimensions before stay as they are
+    if (!is_symbolic_int(parts[i])) {
+      rest.insert(rest.begin(), Ref::borrow(parts[i]));
+      continue;
+    }
+    const Ref arguments[] = {selected.tensor, Ref::made(PyLong_FromSsize_t((*dimensions)[i])), Ref::borrow(parts[i])};
+    selected.tensor = record_call(tracer, NodeKind::CallMethod, "select"_name, Arguments{arguments});
+    if (!selected.tensor) return SelectedItem{};
+  }
+  if (rest.empty()) return selected;
+  selected.rest = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(rest.size())));
+  for (size_t i = 0; i < rest.size(); ++i)
+    PyTuple_SET_ITEM(selected.rest.get(), static_cast<Py_ssize_t>(i), rest[i].release());
+  return selected;
+}
 
 Ref tensor_index(Tracer& tracer, PyObject* key) {
   const bool is_tuple = PyTuple_CheckExact(key);

@@ -18,6 +18,7 @@
 #include <optional>
 
 #include "python/scoped_value.h"
+#include "tensor/dispatch/symbolic_upsampling.h"
 #include "tensor/fake/fake_tensor.h"
 
 namespace minidynamo {
@@ -116,6 +117,7 @@ void install_composite_overrides() {
       library->impl("nanquantile", &nanquantile);
       library->impl("quantile.scalar", &quantile_of_number);
       library->impl("nanquantile.scalar", &nanquantile_of_number);
+      override_upsampling(*library);
     }
     return true;
   }();

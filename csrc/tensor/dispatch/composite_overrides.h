@@ -1,4 +1,4 @@
-// Composite operators that read data where their meaning does not need it.
+// Composite operators that read data where their meaning does not need it, or refuse symbolic sizes.
 #pragma once
 #include <string_view>
 

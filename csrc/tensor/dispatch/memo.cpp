@@ -30,6 +30,7 @@ enum Tag : uint64_t {
   kUndefinedTensor,
   kSymbols,
   kSymbolicInt,
+  kFloatOfSizes,
 };
 
 uint64_t word(Tag tag, uint64_t payload) { return tag | payload << 8; }
@@ -163,6 +164,11 @@ bool MemoKey::add(const c10::IValue& value, c10::ArrayRef<const at::Tensor*> ten
     const SizeNode* node = SizeNode::of(value.toSymInt());
     if (!node) return false;
     words_.push_back(word(kSymbolicInt, static_cast<uint64_t>(node->expression().id)));
+    words_.push_back(static_cast<uint64_t>(node->trace()->value_of(node->expression())));
+  } else if (value.isSymFloat()) {
+    const SizeNode* node = SizeNode::of(value.toSymFloat());
+    if (!node) return false;
+    words_.push_back(word(kFloatOfSizes, static_cast<uint64_t>(node->expression().id)));
     words_.push_back(static_cast<uint64_t>(node->trace()->value_of(node->expression())));
   } else if (value.isBool()) {
     words_.push_back(word(kBool, value.toBool()));

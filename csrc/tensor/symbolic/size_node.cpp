@@ -1,8 +1,11 @@
 #include "tensor/symbolic/size_node.h"
 
+#include <torch/csrc/utils/python_symnode.h>
+
 #include <cmath>
 
 #include "python/cached.h"
+#include "python/process/held_gil.h"
 #include "python/process/out_of_memory.h"
 #include "tensor/python_errors.h"
 #include "tensor/symbolic/dense_order.h"
@@ -23,6 +26,14 @@ std::optional<Expression> operand(const c10::SymNode& node) {
   const std::optional<int64_t> value = node->is_int() ? node->maybe_as_int() : std::nullopt;
   TORCH_CHECK(value, "a symbolic size of another tracer");
   return constant(*value);
+}
+
+// The same as a float.
+FloatExpression as_float(const c10::SymNode& node) {
+  SizeNode* own = node_of(node);
+  if (own && own->is_float()) return own->float_expression();
+  if (own && own->is_int()) return float_of(own->expression());
+  return float_constant(node->is_int() ? static_cast<double>(node->guard_int("", 0)) : node->guard_float("", 0));
 }
 
 Expression expect(const c10::SymNode& node) {
@@ -51,6 +62,17 @@ SymbolicLayout layout_of(c10::ArrayRef<c10::SymNode> sizes, c10::ArrayRef<c10::S
 SizeNode* SizeNode::of(const c10::SymInt& value) {
   return value.is_heap_allocated() ? dynamic_cast<SizeNode*>(value.toSymNodeImplUnowned()) : nullptr;
 }
+SizeNode* SizeNode::of(const c10::SymFloat& value) {
+  if (!value.is_symbolic()) return nullptr;
+  c10::SymNodeImpl* node = value.toSymNodeImplUnowned();
+  if (auto* own = dynamic_cast<SizeNode*>(node)) return own;
+  // torch's conversion from Python takes the node for one of Python's, and puts another around it.
+  const auto* outer = dynamic_cast<torch::impl::PythonSymNodeImpl*>(node);
+  if (!outer) return nullptr;
+  const HeldGil gil;
+  if (!pybind11::isinstance<c10::SymNodeImpl>(outer->getPyObj())) return nullptr;
+  return dynamic_cast<SizeNode*>(pybind11::cast<c10::SymNode>(outer->getPyObj()).get());
+}
 
 template <typename Operation>
 c10::SymNode SizeNode::with(const c10::SymNode& other, Operation operation) {
@@ -58,30 +80,30 @@ c10::SymNode SizeNode::with(const c10::SymNode& other, Operation operation) {
 }
 
 c10::SymNode SizeNode::add(const c10::SymNode& other) {
-  if (is_float() || other->is_float()) return wrap_float(as_double() + other->guard_float("", 0));
+  if (is_float() || other->is_float()) return made(as_float(clone()) + as_float(other));
   return with(other, [](Expression a, Expression b) { return a + b; });
 }
 c10::SymNode SizeNode::sub(const c10::SymNode& other) {
-  if (is_float() || other->is_float()) return wrap_float(as_double() - other->guard_float("", 0));
+  if (is_float() || other->is_float()) return made(as_float(clone()) - as_float(other));
   return with(other, [](Expression a, Expression b) { return a - b; });
 }
 c10::SymNode SizeNode::mul(const c10::SymNode& other) {
-  if (is_float() || other->is_float()) return wrap_float(as_double() * other->guard_float("", 0));
+  if (is_float() || other->is_float()) return made(as_float(clone()) * as_float(other));
   return with(other, [](Expression a, Expression b) { return a * b; });
 }
-// A result that is no integer is a number of this call alone.
 c10::SymNode SizeNode::truediv(const c10::SymNode& other) {
-  const double divisor = other->is_float() ? other->guard_float("", 0) : static_cast<double>(other->guard_int("", 0));
-  return wrap_float(as_double() / divisor);
+  const bool are_ints = is_int() && other->is_int();
+  const auto quotient =
+      are_ints ? trace_->divide(expect(clone()), expect(other)) : trace_->divide(as_float(clone()), as_float(other));
+  if (quotient) return made(*quotient);
+  return wrap_float(as_double() / trace_->specialize(as_float(other)));
 }
 c10::SymNode SizeNode::pow(const c10::SymNode& other) {
-  if (is_float() || other->is_float()) {
-    const double exponent =
-        other->is_float() ? other->guard_float("", 0) : static_cast<double>(other->guard_int("", 0));
-    return wrap_float(std::pow(as_double(), exponent));
+  const int64_t exponent = is_float() || other->is_float() ? -1 : other->guard_int("", 0);
+  if (exponent < 0) {
+    if (const auto power = trace_->raise(as_float(clone()), as_float(other))) return made(*power);
+    return wrap_float(std::pow(as_double(), trace_->specialize(as_float(other))));
   }
-  const int64_t exponent = other->guard_int("", 0);
-  if (exponent < 0) return wrap_float(std::pow(as_double(), static_cast<double>(exponent)));
   Expression result = constant(1);
   for (int64_t i = 0; i < exponent; ++i) result = result * expression_;
   return made(result);
@@ -102,32 +124,49 @@ c10::SymNode SizeNode::sym_min(const c10::SymNode& other) {
 c10::SymNode SizeNode::sym_max(const c10::SymNode& other) {
   return with(other, [](Expression a, Expression b) { return maximum(a, b); });
 }
-c10::SymNode SizeNode::neg() { return is_float() ? wrap_float(-number_) : made(-expression_); }
-c10::SymNode SizeNode::ceil() { return is_float() ? wrap_int(static_cast<int64_t>(std::ceil(number_))) : clone(); }
-c10::SymNode SizeNode::floor() { return is_float() ? wrap_int(static_cast<int64_t>(std::floor(number_))) : clone(); }
+c10::SymNode SizeNode::neg() { return is_float() ? made(-float_expression()) : made(-expression_); }
+c10::SymNode SizeNode::ceil() { return rounded(Rounding::Ceiling); }
+c10::SymNode SizeNode::floor() { return rounded(Rounding::Floor); }
+c10::SymNode SizeNode::rounded(Rounding how) {
+  if (!is_float()) return clone();
+  const auto integer = trace_->round(how, float_expression());
+  TORCH_CHECK(integer, "a float that is no integer of 64 bits: ", trace_->text(float_expression()));
+  return made(*integer);
+}
+c10::SymNode SizeNode::is_integer() {
+  if (!is_float()) return wrap_bool(true);
+  const auto integer = trace_->round(Rounding::Floor, float_expression());
+  if (integer) return made(is_equal(float_of(*integer), float_expression()));
+  return wrap_bool(std::isfinite(as_double()));  // one that large has no fraction
+}
+c10::SymNode SizeNode::square_root() {
+  const auto root = trace_->root(as_float(clone()));
+  TORCH_CHECK(root, "the root of a negative number");
+  return made(*root);
+}
 
 c10::SymNode SizeNode::eq(const c10::SymNode& other) {
-  if (is_float() || other->is_float()) return wrap_bool(as_double() == other->guard_float("", 0));
+  if (is_float() || other->is_float()) return made(is_equal(as_float(clone()), as_float(other)));
   return made(is_equal(expect(clone()), expect(other)));
 }
 c10::SymNode SizeNode::ne(const c10::SymNode& other) {
-  if (is_float() || other->is_float()) return wrap_bool(as_double() != other->guard_float("", 0));
+  if (is_float() || other->is_float()) return made(is_equal(as_float(clone()), as_float(other)).negated());
   return made(is_equal(expect(clone()), expect(other)).negated());
 }
 c10::SymNode SizeNode::lt(const c10::SymNode& other) {
-  if (is_float() || other->is_float()) return wrap_bool(as_double() < other->guard_float("", 0));
+  if (is_float() || other->is_float()) return made(is_less(as_float(clone()), as_float(other)));
   return made(is_less(expect(clone()), expect(other)));
 }
 c10::SymNode SizeNode::le(const c10::SymNode& other) {
-  if (is_float() || other->is_float()) return wrap_bool(as_double() <= other->guard_float("", 0));
+  if (is_float() || other->is_float()) return made(is_less_equal(as_float(clone()), as_float(other)));
   return made(is_less_equal(expect(clone()), expect(other)));
 }
 c10::SymNode SizeNode::gt(const c10::SymNode& other) {
-  if (is_float() || other->is_float()) return wrap_bool(as_double() > other->guard_float("", 0));
+  if (is_float() || other->is_float()) return made(is_less(as_float(other), as_float(clone())));
   return made(is_less(expect(other), expect(clone())));
 }
 c10::SymNode SizeNode::ge(const c10::SymNode& other) {
-  if (is_float() || other->is_float()) return wrap_bool(as_double() >= other->guard_float("", 0));
+  if (is_float() || other->is_float()) return made(is_less_equal(as_float(other), as_float(clone())));
   return made(is_less_equal(expect(other), expect(clone())));
 }
 c10::SymNode SizeNode::sym_or(const c10::SymNode& other) {
@@ -136,11 +175,11 @@ c10::SymNode SizeNode::sym_or(const c10::SymNode& other) {
 c10::SymNode SizeNode::sym_and(const c10::SymNode& other) {
   return wrap_bool(guard_bool("", 0) && other->guard_bool("", 0));
 }
-c10::SymNode SizeNode::sym_not() { return kind_ == Kind::Bool ? made(condition_.negated()) : wrap_bool(!number_); }
+c10::SymNode SizeNode::sym_not() { return kind_ == Kind::Bool ? made(condition_.negated()) : wrap_bool(!known_); }
 c10::SymNode SizeNode::sym_ite(const c10::SymNode& then_value, const c10::SymNode& else_value) {
   return guard_bool("", 0) ? then_value : else_value;
 }
-c10::SymNode SizeNode::sym_float() { return wrap_float(as_double()); }
+c10::SymNode SizeNode::sym_float() { return is_bool() ? wrap_float(guard_bool("", 0)) : made(as_float(clone())); }
 
 c10::SymNode SizeNode::is_contiguous(Nodes sizes, Nodes strides) {
   return wrap_bool(minidynamo::is_contiguous(*trace_, layout_of(sizes, strides)));
@@ -163,10 +202,10 @@ c10::SymNode SizeNode::is_channels_last_strides_3d(Nodes sizes, Nodes strides) {
 
 c10::SymNode SizeNode::wrap_int(int64_t value) { return made(constant(value)); }
 c10::SymNode SizeNode::wrap_bool(bool value) { return c10::make_intrusive<SizeNode>(trace_, value); }
-c10::SymNode SizeNode::wrap_float(double value) { return c10::make_intrusive<SizeNode>(trace_, value); }
+c10::SymNode SizeNode::wrap_float(double value) { return made(float_constant(value)); }
 
 int64_t SizeNode::guard_int(const char*, int64_t) {
-  if (kind_ != Kind::Int) return static_cast<int64_t>(is_bool() ? guard_bool("", 0) : number_);
+  if (kind_ != Kind::Int) return static_cast<int64_t>(is_bool() ? guard_bool("", 0) : as_double());
   return trace_->specialize(expression_);
 }
 bool SizeNode::guard_bool(const char*, int64_t) {
@@ -175,8 +214,10 @@ bool SizeNode::guard_bool(const char*, int64_t) {
       return !trace_->ask(is_equal(expression_, constant(0)));
     case Kind::Bool:
       return trace_->ask(condition_);
+    case Kind::Float:
+      return !trace_->ask(is_equal(float_expression(), float_constant(0)));
     default:
-      return number_ != 0;
+      return known_;
   }
 }
 bool SizeNode::guard_or_false(const char* file, int64_t line) {
@@ -191,12 +232,15 @@ bool SizeNode::expect_true(const char* file, int64_t line) {
   return kind_ == Kind::Bool ? trace_->suppose(condition_) : guard_bool(file, line);
 }
 double SizeNode::guard_float(const char*, int64_t) { return as_double(); }
-double SizeNode::as_double() { return is_float() ? number_ : static_cast<double>(guard_int("", 0)); }
+double SizeNode::as_double() {
+  return is_float() ? trace_->specialize(float_expression()) : static_cast<double>(guard_int("", 0));
+}
 
 bool SizeNode::statically_known_true(const char*, int64_t) {
   if (kind_ == Kind::Bool) return trace_->known(condition_).value_or(false);
   if (kind_ == Kind::Int) return !trace_->known(is_equal(expression_, constant(0))).value_or(true);
-  return number_ != 0;
+  if (kind_ == Kind::Float) return !trace_->known(is_equal(float_expression(), float_constant(0))).value_or(true);
+  return known_;
 }
 
 std::string SizeNode::str() {
@@ -205,10 +249,10 @@ std::string SizeNode::str() {
       return trace_->text(expression_);
     case Kind::Bool:
       return trace_->text(condition_);
-    case Kind::KnownBool:
-      return number_ ? "True" : "False";
+    case Kind::Float:
+      return trace_->text(float_expression());
     default:
-      return std::to_string(number_);
+      return known_ ? "True" : "False";
   }
 }
 
@@ -216,7 +260,7 @@ std::optional<int64_t> SizeNode::maybe_as_int() {
   return kind_ == Kind::Int ? constant_value(expression_) : std::nullopt;
 }
 std::optional<bool> SizeNode::constant_bool() {
-  if (kind_ == Kind::KnownBool) return number_ != 0;
+  if (kind_ == Kind::KnownBool) return known_;
   return std::nullopt;
 }
 
@@ -241,6 +285,13 @@ Ref symbolic_int(const std::shared_ptr<TraceSizes>& trace, Expression expression
   }
 }
 
+FloatExpression expression_of(const c10::SymFloat& value) {
+  if (!value.is_symbolic()) return float_constant(value.as_float_unchecked());
+  const SizeNode* node = SizeNode::of(value);
+  TORCH_CHECK(node, "a symbolic number of another tracer");
+  return node->float_expression();
+}
+
 namespace {
 
 Ref of_torch(const char* name) {
@@ -248,28 +299,42 @@ Ref of_torch(const char* name) {
   return module ? Ref::steal(PyObject_GetAttrString(module.get(), name)) : Ref();
 }
 
-// Null: it is none of ours.
-SizeNode* condition_node(PyObject* symbolic_bool) {
+// The node of a torch.SymBool or torch.SymFloat. Null: it is none of ours.
+SizeNode* inner_node(PyObject* symbolic) {
   // torch's own conversion takes the node for one of Python's.
-  const pybind11::object inner = pybind11::handle(symbolic_bool).attr("node");
+  const pybind11::object inner = pybind11::handle(symbolic).attr("node");
   if (!pybind11::isinstance<c10::SymNodeImpl>(inner)) return nullptr;
-  auto* node = dynamic_cast<SizeNode*>(pybind11::cast<c10::SymNode>(inner).get());
+  return dynamic_cast<SizeNode*>(pybind11::cast<c10::SymNode>(inner).get());
+}
+
+SizeNode* condition_node(PyObject* symbolic_bool) {
+  SizeNode* node = inner_node(symbolic_bool);
   return node && node->has_condition() ? node : nullptr;
 }
+
+// An object of this class of torch's over a node.
+Ref over_node(PyObject* type, const c10::SymNode& node) {
+  try {
+    const pybind11::object inner = pybind11::cast(node);
+    return type ? Ref::steal(PyObject_CallOneArg(type, inner.ptr())) : Ref();
+  } catch (...) {
+    set_python_error_from_exception();
+    return nullptr;
+  }
+}
+
+constinit CachedObject float_type{of_torch, "SymFloat"};
 
 }  // namespace
 
 Ref symbolic_bool(const std::shared_ptr<TraceSizes>& trace, SizeCondition condition) {
   static constinit CachedObject type{of_torch, "SymBool"};
-  try {
-    const c10::SymNode node(c10::make_intrusive<SizeNode>(trace, condition));
-    const pybind11::object inner = pybind11::cast(node);
-    PyObject* const made_of = type;
-    return made_of ? Ref::steal(PyObject_CallOneArg(made_of, inner.ptr())) : Ref();
-  } catch (...) {
-    set_python_error_from_exception();
-    return nullptr;
-  }
+  return over_node(type, c10::make_intrusive<SizeNode>(trace, condition));
+}
+
+Ref float_of_sizes(const std::shared_ptr<TraceSizes>& trace, FloatExpression expression) {
+  if (const auto value = constant_value(expression)) return Ref::made(PyFloat_FromDouble(*value));
+  return over_node(float_type, c10::make_intrusive<SizeNode>(trace, expression));
 }
 
 // False too for one whose `__init__` has not run yet: it has no node.
@@ -298,6 +363,13 @@ bool is_symbolic_int(PyObject* object) noexcept {
   if (as_object(Py_TYPE(object)) != type.get()) return false;
   return is_over_own_node([&] { return SizeNode::of(pybind11::cast<c10::SymInt>(pybind11::handle(object))); });
 }
+
+bool is_float_of_sizes(PyObject* object) noexcept {
+  if (as_object(Py_TYPE(object)) != float_type.get()) return false;
+  return is_over_own_node([&] { return inner_node(object); });
+}
+
+FloatExpression float_expression_of(PyObject* object) { return inner_node(object)->float_expression(); }
 
 Expression expression_of(PyObject* object) {
   return expression_of(pybind11::cast<c10::SymInt>(pybind11::handle(object)));

@@ -1,4 +1,5 @@
-// The node of a torch.SymInt or torch.SymBool of a trace: an expression or a condition, and the trace that owns it.
+// The node of a torch.SymInt, torch.SymFloat or torch.SymBool of a trace: an expression or a condition, and the trace
+// that owns it.
 //
 // A query of its value returns a plain number, so the trace is good for that number alone (TraceSizes::ask). A node
 // that outlives its trace still answers, and has no effect on the trace.
@@ -14,16 +15,18 @@ class SizeNode final : public c10::SymNodeImpl {
  public:
   SizeNode(std::shared_ptr<TraceSizes> trace, Expression expression)
       : trace_(std::move(trace)), kind_(Kind::Int), expression_(expression) {}
+  SizeNode(std::shared_ptr<TraceSizes> trace, FloatExpression expression)
+      : trace_(std::move(trace)), kind_(Kind::Float), expression_(expression.bits) {}
   SizeNode(std::shared_ptr<TraceSizes> trace, SizeCondition condition)
       : trace_(std::move(trace)), kind_(Kind::Bool), condition_(condition) {}
   SizeNode(std::shared_ptr<TraceSizes> trace, bool value)
-      : trace_(std::move(trace)), kind_(Kind::KnownBool), number_(value) {}
-  SizeNode(std::shared_ptr<TraceSizes> trace, double value)
-      : trace_(std::move(trace)), kind_(Kind::KnownFloat), number_(value) {}
+      : trace_(std::move(trace)), kind_(Kind::KnownBool), known_(value) {}
 
   // The node behind a number of a trace of ours, or null.
   static SizeNode* of(const c10::SymInt& value);
+  static SizeNode* of(const c10::SymFloat& value);
   Expression expression() const noexcept { return expression_; }
+  FloatExpression float_expression() const noexcept { return {expression_}; }
   // True for a bool whose value is a condition.
   bool has_condition() const noexcept { return kind_ == Kind::Bool; }
   SizeCondition condition() const noexcept { return condition_; }
@@ -31,7 +34,7 @@ class SizeNode final : public c10::SymNodeImpl {
 
   bool is_int() override { return kind_ == Kind::Int; }
   bool is_bool() override { return kind_ == Kind::Bool || kind_ == Kind::KnownBool; }
-  bool is_float() override { return kind_ == Kind::KnownFloat; }
+  bool is_float() override { return kind_ == Kind::Float; }
 
   c10::SymNode add(const c10::SymNode& other) override;
   c10::SymNode sub(const c10::SymNode& other) override;
@@ -61,6 +64,11 @@ class SizeNode final : public c10::SymNodeImpl {
   c10::SymNode sym_not() override;
   c10::SymNode sym_ite(const c10::SymNode& then_value, const c10::SymNode& else_value) override;
   c10::SymNode sym_float() override;
+
+  // The operations that torch's interface does not have (size_node_methods.h).
+  c10::SymNode rounded(Rounding how);
+  c10::SymNode is_integer();
+  c10::SymNode square_root();
 
   using Nodes = c10::ArrayRef<c10::SymNode>;
   c10::SymNode is_contiguous(Nodes sizes, Nodes strides) override;
@@ -94,15 +102,16 @@ class SizeNode final : public c10::SymNodeImpl {
   bool is_constant() override { return maybe_as_int().has_value() || constant_bool().has_value(); }
 
  private:
-  enum class Kind : uint8_t { Int, Bool, KnownBool, KnownFloat };
+  enum class Kind : uint8_t { Int, Float, Bool, KnownBool };
 
   std::shared_ptr<TraceSizes> trace_;
   Kind kind_;
   Expression expression_;
   SizeCondition condition_;
-  double number_ = 0;
+  bool known_ = false;
 
   c10::SymNode made(Expression expression) const { return c10::make_intrusive<SizeNode>(trace_, expression); }
+  c10::SymNode made(FloatExpression expression) const { return c10::make_intrusive<SizeNode>(trace_, expression); }
   c10::SymNode made(SizeCondition condition) const { return c10::make_intrusive<SizeNode>(trace_, condition); }
   template <typename Operation>
   c10::SymNode with(const c10::SymNode& other, Operation operation);
@@ -113,5 +122,6 @@ class SizeNode final : public c10::SymNodeImpl {
 c10::SymInt to_symint(const std::shared_ptr<TraceSizes>& trace, Expression expression);
 // The expression of one, where `as_int` is no symbol of ours; throws c10::Error for one of another tracer.
 Expression expression_of(const c10::SymInt& value);
+FloatExpression expression_of(const c10::SymFloat& value);
 
 }  // namespace minidynamo

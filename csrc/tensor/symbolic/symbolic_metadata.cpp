@@ -1,6 +1,7 @@
 #include "tensor/symbolic/symbolic_metadata.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 
 #include "tensor/symbolic/expression_fit.h"
@@ -22,6 +23,7 @@ constexpr size_t kProbes = 8;
 template <typename NumberOf>
 c10::IValue replaced(const c10::IValue& value, const NumberOf& number_of) {
   if (value.isSymInt()) return number_of(expression_of(value.toSymInt()));
+  if (value.isSymFloat()) return std::bit_cast<double>(number_of(expression_of(value.toSymFloat()).bits));
   if (!value.isList()) return value;
   const c10::ArrayRef<c10::IValue> items = value.toListRef();
   if (std::ranges::none_of(items, [](const c10::IValue& item) { return item.isSymInt(); })) return value;
@@ -33,6 +35,8 @@ c10::IValue replaced(const c10::IValue& value, const NumberOf& number_of) {
 
 void each_number(const c10::IValue& value, const std::function<void(Expression)>& use) {
   if (value.isSymInt()) use(expression_of(value.toSymInt()));
+  if (value.isSymFloat())
+    for (const int32_t number : symbols_of(expression_of(value.toSymFloat()).bits)) use(symbol(number));
   if (!value.isList()) return;
   for (const c10::IValue& item : value.toListRef())
     if (item.isSymInt()) use(expression_of(item.toSymInt()));
@@ -96,7 +100,8 @@ class CallAt {
 
   // With no symbolic number behind it, which kernels written in Python would be given.
   static at::Tensor number_like(const at::Tensor& original) {
-    at::Tensor number = c10::scalar_to_tensor(at::Scalar(int64_t{2}));
+    const bool is_double = original.scalar_type() == c10::kDouble;
+    at::Tensor number = c10::scalar_to_tensor(is_double ? at::Scalar(2.0) : at::Scalar(int64_t{2}));
     if (number.scalar_type() != original.scalar_type()) return original;
     number.unsafeGetTensorImpl()->set_wrapped_number(true);
     return number;
@@ -257,12 +262,21 @@ class Propagation {
   }
 
   bool follow_rule() {
+    if (unknown_.empty() && follow_split()) return true;
     if (result_.tensors.size() != 1 || result_.tensors[0].kind == TensorResult::Kind::Argument) return false;
     std::optional<SymbolicLayout> layout = unknown_.empty() ? rule_layout(as_call()) : std::move(ruled_);
     // A rule that contradicts the kernel is none; what it has asked does no harm.
     if (!layout || !is_plausible(*layout, result_.tensors[0].layout)) return false;
     specialize(result_.tensors[0], std::move(*layout));
     return true;
+  }
+
+  bool follow_split() {
+    std::vector<SymbolicLayout> parts = part_layouts(as_call(), result_.tensors.size());
+    for (size_t i = 0; i < parts.size(); ++i)
+      if (!is_plausible(parts[i], result_.tensors[i].layout)) return false;
+    for (size_t i = 0; i < parts.size(); ++i) specialize(result_.tensors[i], std::move(parts[i]));
+    return !parts.empty();
   }
 
   bool fit_somehow() {

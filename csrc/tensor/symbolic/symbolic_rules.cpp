@@ -20,6 +20,10 @@ void make_contiguous(SymbolicLayout& layout) {
   layout.offset = constant(0);
 }
 
+Expression number_of(const c10::IValue& value) {
+  return value.isSymInt() ? expression_of(value.toSymInt()) : constant(value.toInt());
+}
+
 size_t wrapped(int64_t dimension, size_t count) {
   return static_cast<size_t>(dimension < 0 ? dimension + static_cast<int64_t>(count) : dimension);
 }
@@ -340,9 +344,36 @@ SymbolicLayout SymbolicCall::layout(size_t tensor) const {
   return layout;
 }
 
-Expression SymbolicCall::number(size_t argument) const {
-  const c10::IValue& value = arguments[argument];
-  return value.isSymInt() ? expression_of(value.toSymInt()) : constant(value.toInt());
+Expression SymbolicCall::number(size_t argument) const { return number_of(arguments[argument]); }
+
+std::vector<SymbolicLayout> part_layouts(const SymbolicCall& call, size_t count) {
+  const bool has_sizes = call.info.name == "aten::split_with_sizes";    // (self, sizes, dim)
+  if (!has_sizes && call.info.name != "aten::split.Tensor") return {};  // (self, size, dim)
+  const SymbolicLayout whole = call.layout(0);
+  const size_t d = wrapped(call.arguments[2].toInt(), whole.sizes.size());
+  std::vector<Expression> sizes;
+  if (has_sizes) {
+    for (const c10::IValue& size : call.arguments[1].toListRef()) sizes.push_back(number_of(size));
+    Expression sum;
+    for (const Expression size : sizes) sum = sum + size;
+    if (!call.suppose(is_equal(sum, whole.sizes[d]))) return {};
+  } else {
+    const Expression size = call.number(1), others = size * constant(static_cast<int64_t>(count) - 1);
+    if (!call.suppose(is_less(others, whole.sizes[d])) || !call.suppose(is_less_equal(whole.sizes[d], others + size)))
+      return {};
+    sizes.assign(count - 1, size);
+    sizes.push_back(whole.sizes[d] - others);
+  }
+  if (sizes.size() != count) return {};
+  std::vector<SymbolicLayout> parts;
+  Expression offset = whole.offset;
+  for (const Expression size : sizes) {
+    parts.push_back(whole);
+    parts.back().sizes[d] = size;
+    parts.back().offset = offset;
+    offset = offset + size * whole.strides[d];
+  }
+  return parts;
 }
 
 std::optional<SymbolicLayout> rule_layout(const SymbolicCall& call) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "tensor/dispatch/memo.h"
 #include "tensor/symbolic/dense_order.h"
@@ -24,5 +25,7 @@ struct SymbolicCall {
 
 // The layout of the operator's one result; nullopt: no rule, or none for such arguments.
 std::optional<SymbolicLayout> rule_layout(const SymbolicCall& call);
+// The layouts of the parts that an operator splits a tensor into, as many as now; empty: it is no such operator.
+std::vector<SymbolicLayout> part_layouts(const SymbolicCall& call, size_t count);
 
 }  // namespace minidynamo

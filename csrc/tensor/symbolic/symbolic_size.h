@@ -1,5 +1,5 @@
 // Sizes that may differ at the next call, as the other rooms see them: torch.SymInt objects over expressions
-// (size/expression.h), and fakes that have such sizes.
+// (size/expression.h), torch.SymFloat objects over what is computed of them, and fakes that have such sizes.
 //
 // A fake with symbolic sizes has two faces. To kernels it shows the sizes of this call, the hints; to Python, to
 // autograd's formulas and to torch's composite operators it shows the symbols. Whoever looks at a hint from outside of
@@ -26,8 +26,16 @@ Ref symbolic_bool(const std::shared_ptr<TraceSizes>& trace, SizeCondition condit
 // True if an object is a torch.SymBool over a condition, of whatever trace.
 bool is_symbolic_bool(PyObject* object) noexcept;
 SizeCondition condition_of(PyObject* symbolic_bool);
+// A torch.SymFloat with this value, or a float for a constant. Null with a Python error set.
+Ref float_of_sizes(const std::shared_ptr<TraceSizes>& trace, FloatExpression expression);
+// True if an object is a torch.SymFloat over an expression, of whatever trace.
+bool is_float_of_sizes(PyObject* object) noexcept;
+FloatExpression float_expression_of(PyObject* float_of_sizes);
+inline bool is_symbolic_int_or_float(PyObject* object) noexcept {
+  return is_symbolic_int(object) || is_float_of_sizes(object);
+}
 inline bool is_symbolic_number(PyObject* object) noexcept {
-  return is_symbolic_int(object) || is_symbolic_bool(object);
+  return is_symbolic_int_or_float(object) || is_symbolic_bool(object);
 }
 
 // Which sizes of a real tensor are to be symbols, by bit: dimensions above 63 never are.

@@ -28,6 +28,7 @@ bool use_opaque(Tracer& tracer, PyObject* object) {
                                                       " whose values the trace does not know") != nullptr;
     case ProxyKind::Tensor:
     case ProxyKind::Int:
+    case ProxyKind::FloatOfSizes:
     case ProxyKind::Bool:
     case ProxyKind::None:
       break;  // from before the call

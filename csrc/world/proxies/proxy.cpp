@@ -26,6 +26,7 @@ ProxyKind proxy_kind(PyObject* object) noexcept {
   if (type->tp_free == free_proxy) return reinterpret_cast<const ProxyType*>(type)->kind;
   if (is_fake(object)) return ProxyKind::Tensor;
   if (is_symbolic_int(object)) return ProxyKind::Int;
+  if (is_float_of_sizes(object)) return ProxyKind::FloatOfSizes;
   return is_symbolic_bool(object) ? ProxyKind::Bool : ProxyKind::None;
 }
 

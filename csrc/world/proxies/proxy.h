@@ -15,6 +15,7 @@ enum class ProxyKind : uint8_t {  // by rank
   None,                           // none: the object itself
   Bool,                           // a condition on sizes, a torch.SymBool (tensor/symbolic/symbolic_size.h)
   Int,                            // a size or number that may differ at the next call, a torch.SymInt
+  FloatOfSizes,                   // a float computed of such, a torch.SymFloat
   Tensor,                         // a fake (tensor/fake/fake.h)
   Float,                          // symbolic_float.h
   RuntimeNumber,                  // runtime_value.h

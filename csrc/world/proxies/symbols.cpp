@@ -223,7 +223,7 @@ Ref Symbols::condition_object(SizeCondition condition) {
 void Symbols::read_from(Expression symbol, Ref owner) { owners_[symbols_of(symbol).front()] = std::move(owner); }
 
 bool Symbols::argument(PyObject* number, Argument& out) {
-  const Expression e = expression_of(number);
+  const Expression e = is_float_of_sizes(number) ? float_expression_of(number).bits : expression_of(number);
   if (bodies > 0) {
     out.kind = Argument::Kind::Constant;
     out.constant = specialized(number);
@@ -238,13 +238,14 @@ Ref Symbols::object(Expression e) {
   Ref& known = objects_[e.id];
   if (!known) {
     const NativeScope native;  // SymInt is a class of Python's
-    known = symbolic_int(sizes_, e);
+    known = is_float_expression(e) ? float_of_sizes(sizes_, FloatExpression{e}) : symbolic_int(sizes_, e);
   }
   return known;
 }
 
-Ref Symbols::specialized(PyObject* symbolic_int) {
-  return Ref::made(PyLong_FromLongLong(sizes_->specialize(expression_of(symbolic_int))));
+Ref Symbols::specialized(PyObject* number) {
+  if (is_float_of_sizes(number)) return Ref::made(PyFloat_FromDouble(sizes_->specialize(float_expression_of(number))));
+  return Ref::made(PyLong_FromLongLong(sizes_->specialize(expression_of(number))));
 }
 
 bool Symbols::fits(Expression e) const { return evaluate(e, sizes_->values()).has_value(); }
@@ -269,71 +270,91 @@ NodeId Symbols::call(PyObject* function, std::vector<Ref> arguments, Expression 
   return graph_.add_number(Ref::borrow(function), all.get(), result, site_());
 }
 
+PyObject* function_of_step(SizeStep::Kind kind) {
+  using Kind = SizeStep::Kind;
+  static constinit Imported functions[] = {
+      Imported{"operator.add"},      Imported{"operator.sub"},    Imported{"operator.mul"},
+      Imported{"operator.floordiv"}, Imported{"operator.mod"},    Imported{"torch.sym_min"},
+      Imported{"torch.sym_max"},     Imported{"torch.sym_float"}, Imported{"operator.truediv"},
+      Imported{"operator.pow"},      Imported{"torch.sym_sqrt"},  Imported{"math.floor"},
+      Imported{"math.ceil"},         Imported{"torch.sym_int"},   Imported{"builtins.round"}};
+  switch (kind) {
+    case Kind::Add:
+    case Kind::FloatAdd:
+      return functions[0];
+    case Kind::Subtract:
+    case Kind::FloatSubtract:
+      return functions[1];
+    case Kind::Multiply:
+    case Kind::FloatMultiply:
+      return functions[2];
+    case Kind::FloorDivide:
+      return functions[3];
+    case Kind::Modulo:
+      return functions[4];
+    case Kind::Minimum:
+      return functions[5];
+    case Kind::Maximum:
+      return functions[6];
+    case Kind::FloatOf:
+      return functions[7];
+    case Kind::FloatDivide:
+      return functions[8];
+    case Kind::Power:
+      return functions[9];
+    case Kind::SquareRoot:
+      return functions[10];
+    case Kind::Floor:
+      return functions[11];
+    case Kind::Ceiling:
+      return functions[12];
+    case Kind::Truncate:
+      return functions[13];
+    case Kind::Nearest:
+      return functions[14];
+    case Kind::Constant:
+    case Kind::Symbol:
+    case Kind::FloatConstant:
+    case Kind::Order:  // only conditions have it
+      break;
+  }
+  PyErr_SetString(PyExc_TypeError, "a step of a size that no function computes");
+  return nullptr;
+}
+
+NodeId Symbols::node_of_symbol(int32_t number) {
+  const Expression bare = symbol(number);
+  const OpenNumber& from = numbers_[static_cast<size_t>(number)];
+  const Ref& owner = owners_[static_cast<size_t>(number)];
+  if (!from.source) return node_of_unknown(bare);
+  if (from.dimension < 0) return graph_.producer(owner.get());
+  return call("torch.ops.aten.sym_size.int"_imported, {owner, Ref::made(PyLong_FromLong(from.dimension))}, bare);
+}
+
 // By its steps, each of which has a node of its own that others may share.
 NodeId Symbols::make_node(Expression e) {
-  static constinit Imported add{"operator.add"}, subtract{"operator.sub"}, multiply{"operator.mul"};
-  static constinit Imported floor_division{"operator.floordiv"}, remainder{"operator.mod"};
-  static constinit Imported least{"torch.sym_min"}, most{"torch.sym_max"};
   std::vector<Expression> stack;
   NodeId node = kNoNode;
   for (const SizeStep& step : steps_of(e)) {
-    if (step.kind == SizeStep::Kind::Constant) {
-      stack.push_back(constant(step.operand));
-      continue;
-    }
-    if (step.kind == SizeStep::Kind::Symbol) {
-      const Expression bare = symbol(static_cast<int32_t>(step.operand));
-      const OpenNumber& number = numbers_[step.operand];
-      const Ref& owner = owners_[step.operand];
-      if (const auto known = nodes_.find(bare.id); known != nodes_.end())
-        node = known->second;
-      else if (!number.source)
-        node = node_of_unknown(bare);
-      else if (number.dimension < 0)
-        node = graph_.producer(owner.get());
-      else
-        node =
-            call("torch.ops.aten.sym_size.int"_imported, {owner, Ref::made(PyLong_FromLong(number.dimension))}, bare);
-      if (node == kNoNode) return kNoNode;
-      nodes_.emplace(bare.id, node);
-      stack.push_back(bare);
-      continue;
-    }
-    const Expression right = stack.back();
-    stack.pop_back();
-    const Expression left = stack.back();
-    stack.pop_back();
-    PyObject* function = nullptr;
-    Expression made;
-    switch (step.kind) {
-      case SizeStep::Kind::Add:
-        function = add, made = left + right;
-        break;
-      case SizeStep::Kind::Subtract:
-        function = subtract, made = left - right;
-        break;
-      case SizeStep::Kind::Multiply:
-        function = multiply, made = left * right;
-        break;
-      case SizeStep::Kind::FloorDivide:
-        function = floor_division, made = floor_divide(left, right);
-        break;
-      case SizeStep::Kind::Modulo:
-        function = remainder, made = modulo(left, right);
-        break;
-      case SizeStep::Kind::Minimum:
-        function = least, made = minimum(left, right);
-        break;
-      default:
-        function = most, made = maximum(left, right);
-    }
+    const int operands = operands_of(step.kind);
+    const Expression right = operands > 0 ? stack.back() : Expression();
+    const Expression left = operands > 1 ? stack[stack.size() - 2] : Expression();
+    stack.resize(stack.size() - static_cast<size_t>(operands));
+    const Expression made = result_of(step, left, right);
     stack.push_back(made);
-    if (is_constant_expression(made)) continue;
+    if (is_constant_expression(made) || step.kind == SizeStep::Kind::FloatConstant) continue;
     if (const auto known = nodes_.find(made.id); known != nodes_.end()) {
       node = known->second;
       continue;
     }
-    node = call(function, {object(left), object(right)}, made);
+    if (step.kind == SizeStep::Kind::Symbol) {
+      node = node_of_symbol(static_cast<int32_t>(step.operand));
+    } else {
+      std::vector<Ref> arguments;
+      if (operands > 1) arguments.push_back(object(left));
+      arguments.push_back(object(right));
+      node = call(function_of_step(step.kind), std::move(arguments), made);
+    }
     if (node == kNoNode) return kNoNode;
     nodes_.emplace(made.id, node);
   }

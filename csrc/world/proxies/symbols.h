@@ -1,5 +1,6 @@
 // The numbers of a trace that may differ at the next call: where each comes from, what stands for it on the evaluator's
-// stack (a torch.SymInt), and the nodes that compute sizes in the graph.
+// stack (a torch.SymInt, or a torch.SymFloat for what is computed of them in floats), and the nodes that compute sizes
+// in the graph.
 #pragma once
 #include <functional>
 #include <memory>
@@ -13,6 +14,10 @@
 #include "world/proxies/open_numbers.h"
 
 namespace minidynamo {
+
+// The function of Python's that computes a step of an expression, of ints and floats or of symbolic ones. Null with a
+// Python error set: it has none.
+PyObject* function_of_step(SizeStep::Kind kind);
 
 class Symbols {
  public:
@@ -49,7 +54,8 @@ class Symbols {
   Expression unbacked_symbol(int64_t example, SizeRange range);
   // Its node is this one, from which it is read; without, the first tensor that has it for a size tells it.
   void read_from_node(Expression symbol, NodeId node) { nodes_.insert_or_assign(symbol.id, node); }
-  // A torch.SymInt or an int; the same object for the same expression. Null with a Python error set.
+  // A torch.SymInt or an int, or of a float expression a torch.SymFloat or a float; the same object for the same
+  // expression. Null with a Python error set.
   Ref object(Expression e);
   // The symbols, with the source of each; unknown numbers have none.
   const std::vector<OpenNumber>& numbers() const noexcept { return numbers_; }
@@ -62,8 +68,8 @@ class Symbols {
   bool fits(Expression e) const;
   // Nodes from this one on are gone.
   void forget_nodes_from(NodeId first);
-  // An int that takes the place of a symbolic one, from here on that number. Null with a Python error set.
-  Ref specialized(PyObject* symbolic_int);
+  // An int or float that takes the place of a symbolic one, from here on that number. Null with a Python error set.
+  Ref specialized(PyObject* number);
 
   // Graphs within the graph that are being recorded: to these, a size is the number that it is.
   int bodies = 0;
@@ -114,6 +120,7 @@ class Symbols {
   void begin();
 
   NodeId make_node(Expression e);
+  NodeId node_of_symbol(int32_t number);
   NodeId node_of_unknown(Expression symbol);
   NodeId call(PyObject* function, std::vector<Ref> arguments, Expression e);
 };

@@ -1,6 +1,7 @@
 """`minidynamo.repro`: a captured call's graphs as files. Each file is run in a new process and shows what the call showed."""
 
 import importlib
+import math
 import os
 import pathlib
 import subprocess
@@ -105,6 +106,16 @@ def test_a_call_that_works(dynamic: bool | None, data: bool, tmp_path: pathlib.P
     assert report.failures == ("",)
     assert pathlib.Path(path).with_suffix(".pt").exists() == data
     ran = run(path, tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "equals the graph run eagerly" in ran.stdout
+
+
+def test_numbers_computed_of_sizes(tmp_path: pathlib.Path) -> None:
+    def f(x: torch.Tensor, n: int) -> torch.Tensor:
+        return x[:, : round(x.shape[1] * 0.3)] / math.sqrt(n) + math.ceil(n * 0.1) + math.floor(n * 0.4) + int(n / 2)
+
+    report = minidynamo.repro(minidynamo.optimize("eager", dynamic=True)(f), tmp_path)(torch.ones(3, 16), 7)
+    ran = run(report.paths[0], tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert "equals the graph run eagerly" in ran.stdout
 

@@ -451,6 +451,7 @@ FORMS = {
     "elements of a mask": (CAUGHT, "source.nonzero().shape[0]", count_of),
     "float": (CAUGHT, "source", lambda number: number + 0.5),
     "float of an attribute": (CAUGHT, "source.n + 0.5", held),
+    "float of a size": (CAUGHT, "source.shape[0] * 0.5", torch.ones),
     "truth of a size": (CAUGHT, "source.shape[0] > 4", torch.ones),
 }
 
