@@ -1,25 +1,20 @@
-"""How often Inductor runs the C++ compiler for a graph of ours: once for all kernels of a graph, and for no question twice on a machine.
+"""How often Inductor runs the C++ compiler for a graph of ours: once for all kernels of a graph, and as little as can be about the machine.
 
-Inductor runs the compiler once for each kernel, and nine tenths of such a run are the same for all (the header, starting, linking). For
-each new cache folder it also compiles small programs, to see whether the compiler and torch's library know the processor's vector
-instructions: eight seconds of CPU time, whose answers follow from the versions of the compiler and torch. Both are doors of torch's that
-are not public: where one is not as it is known here, Inductor goes on as it would.
+Inductor runs the compiler once for each kernel, and nine tenths of such a run are the same for all (the header, starting, linking). What
+it asks the compiler about the machine is in `_cpp_probes`. All of these are doors of torch's that are not public: where one is not as it
+is known here, Inductor goes on as it would.
 """
 
 import contextlib
 import functools
-import hashlib
 import inspect
 import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import torch
-
-from minidynamo import config
-from minidynamo._artifacts import folder
 from minidynamo._records import log_records
+from minidynamo.backends import _cpp_probes
 
 _compiles = threading.local()
 _MOST_IN_ONE_RUN = 8  # kernels, where other processors are free
@@ -75,17 +70,21 @@ def _install() -> None:
 def _install_once() -> None:
     """All doors or none: what is put aside at one is built at another."""
     try:
+        from torch._inductor import cpu_vec_isa
         from torch._inductor.async_compile import AsyncCompile
-        from torch._inductor.cpu_vec_isa import VecISA, _get_isa_dry_compile_fingerprint
 
-        doors = (
+        VecISA, fingerprint = cpu_vec_isa.VecISA, cpu_vec_isa._get_isa_dry_compile_fingerprint
+        doors: tuple[tuple[Any, Any, list[str], Callable[..., Any]], ...] = (
             (AsyncCompile, AsyncCompile.cpp_pybinding, ["self", "argtypes", "source_code"], _put_aside),
             (AsyncCompile, AsyncCompile.wait, ["self", "scope"], _build_before),
-            (VecISA, VecISA.check_build, ["self", "code"], functools.partial(_answer_from_disk, _get_isa_dry_compile_fingerprint)),
+            (VecISA, VecISA.check_build, ["self", "code"], functools.partial(_cpp_probes.answer, fingerprint)),
+            (cpu_vec_isa, cpu_vec_isa.valid_vec_isa_list, [], _cpp_probes.sets_as_needed),
         )
         for _, method, parameters, _ in doors:
             if list(inspect.signature(method).parameters) != parameters:
                 raise AttributeError(f"{method.__qualname__} takes other arguments")
+        if not {"x86_isa_checker", "supported_vec_isa_list"} <= vars(cpu_vec_isa).keys():
+            raise AttributeError("sets of vector instructions are found in another way")
     except (ImportError, AttributeError) as error:
         log_records.emit("artifacts", f"the C++ compiler is run as Inductor does: {error!r}")
         return
@@ -95,10 +94,10 @@ def _install_once() -> None:
 
 def _where_ours(original: Callable[..., Any], around: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(*args: Any, **kwargs: Any) -> Any:
         if getattr(_compiles, "is_ours", False) and not kwargs:
-            return around(original, self, *args)
-        return original(self, *args, **kwargs)
+            return around(original, *args)
+        return original(*args, **kwargs)
 
     return method
 
@@ -208,23 +207,3 @@ def _joined(kernels: list[tuple[tuple[str, ...], str]]) -> str:
     before, after = table_opening + table[: row.start()], table[row.end() :]
     parts.append(before.format(entry_func="kernel") + rows + after.format(entry_func="kernel"))
     return "\n".join(parts)
-
-
-# ---- answers of the compiler
-
-
-def _answer_from_disk(fingerprint_of: Callable[[str], str], original: Callable[..., Any], isa: Any, code: str) -> bool:
-    """True if the compiler and the loader take a program with certain instructions. Only yes is kept: no may be a full disk."""
-    if not config.artifacts:
-        return bool(original(isa, code))
-    fingerprint, processor = fingerprint_of(isa.build_arch_flags()), sorted(torch.cpu.get_capabilities().items())
-    asked = [code, fingerprint, torch.__file__, repr(processor)]
-    name = hashlib.sha256("\n".join(asked).encode()).hexdigest()
-    with contextlib.suppress(OSError, folder.Untrusted):
-        if folder.is_known(name):
-            return True
-    answer = bool(original(isa, code))
-    if answer:
-        with contextlib.suppress(OSError, folder.Untrusted):
-            folder.make_known(name)
-    return answer

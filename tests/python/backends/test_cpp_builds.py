@@ -12,7 +12,7 @@ import torch
 import minidynamo
 from minidynamo import config
 from minidynamo._artifacts import folder
-from minidynamo.backends import _cpp_builds
+from minidynamo.backends import _cpp_builds, _cpp_probes
 
 PROGRAM = """
 import torch, minidynamo
@@ -50,12 +50,14 @@ def runs_of_the_compiler(place: pathlib.Path, torchs_folder: str) -> int:
     return int(done.stdout.splitlines()[-1])
 
 
-def test_one_run_for_a_graph_and_none_for_questions(tmp_path: pathlib.Path) -> None:
+def test_one_run_for_a_graph_and_one_for_all_questions(tmp_path: pathlib.Path) -> None:
+    kernels = 2  # forward and backward, of several kernels each
     first = runs_of_the_compiler(tmp_path, "first")
+    answers = len(list((tmp_path / "artifacts/answers").iterdir()))
+    assert kernels < first <= kernels + 2 and answers >= 1  # a set of instructions may have one extension that is asked about by itself
     for entry in (tmp_path / "artifacts/entries").iterdir():
         entry.unlink()
-    assert runs_of_the_compiler(tmp_path, "second") == 2  # forward and backward, of several kernels each
-    assert first >= 2 and len(list((tmp_path / "artifacts/answers").iterdir())) == first - 2
+    assert runs_of_the_compiler(tmp_path, "second") == kernels
 
 
 def several_kernels(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
@@ -111,3 +113,67 @@ def test_a_door_of_another_form_leaves_all_as_they_are(monkeypatch: pytest.Monke
     before = AsyncCompile.cpp_pybinding
     _cpp_builds._install_once.__wrapped__()
     assert AsyncCompile.cpp_pybinding is before
+
+
+# ---- what the compiler is asked about the machine
+
+
+class Set:
+    """A set of vector instructions, as torch describes one."""
+
+    _arch_flags = "-mavx512f"
+    _avx512_bf16_code = "extension"
+
+    def __init__(self, name: str = "avx512", has: bool = True) -> None:
+        self.name, self.has, self.asked = name, has, 0
+
+    def build_arch_flags(self) -> str:
+        return self._arch_flags
+
+    def __bool__(self) -> bool:
+        self.asked += 1
+        return self.has
+
+
+def test_sets_of_instructions_are_tried_as_they_are_asked_for() -> None:
+    sets = [Set(has=False), Set(), Set(), Set(has=False)]
+    there = _cpp_probes._Sets(list(sets))
+    assert there and there[0] is sets[1]
+    assert [each.asked for each in sets] == [1, 1, 0, 0]
+    assert list(there) == [sets[1], sets[2]] and len(there) == 2 and there[-1] is sets[2]
+    assert [each.asked for each in sets] == [1, 1, 1, 1]
+    assert not _cpp_probes._Sets([Set(has=False)])
+
+
+@pytest.mark.parametrize("are_taken_as_one", [True, False])
+def test_a_set_and_its_extensions_are_one_question(are_taken_as_one: bool, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
+    monkeypatch.setattr(_cpp_probes, "_proofs", {})
+    programs: list[tuple[str, str]] = []
+
+    def build(isa: Set, program: str) -> bool:
+        programs.append((program, isa.build_arch_flags()))
+        return "\n" not in program or are_taken_as_one
+
+    found = Set()
+
+    def ask(program: str, flags: str) -> bool:
+        found._arch_flags = flags
+        return _cpp_probes.answer(str, build, found, program)
+
+    with config.patch(artifact_folder=str(tmp_path), artifacts=True):
+        questions = [("set", "-mavx512f"), ("extension", "-mavx512f -mavx512bf16"), ("extension", "-mavx512f -mother")]
+        assert all(ask(*question) for question in questions)
+        together = ("set\nextension", "-mavx512f -mavx512bf16")
+        assert programs == [together, questions[2]] if are_taken_as_one else [together, *questions]
+        programs.clear()
+        assert all(ask(*question) for question in questions) and not programs  # they are known
+
+
+def test_torch_finds_the_same_set(tmp_path: pathlib.Path) -> None:
+    from torch._inductor import cpu_vec_isa
+
+    expected = [str(each) for each in getattr(cpu_vec_isa.valid_vec_isa_list, "__wrapped__", cpu_vec_isa.valid_vec_isa_list)()]
+    with config.patch(artifact_folder=str(tmp_path), artifacts=True), _cpp_builds.few_builds():
+        assert [str(each) for each in cpu_vec_isa.valid_vec_isa_list()] == expected
+        assert str(cpu_vec_isa.pick_vec_isa()) == (expected[0] if expected else str(cpu_vec_isa.invalid_vec_isa))
