@@ -46,7 +46,8 @@ def built_together() -> Iterator[None]:
         yield
     finally:
         _compiles.pending = None
-        pending.build()  # also after an error: the modules that use them are in Inductor's cache
+        with few_builds():
+            pending.build()  # also after an error: the modules that use them are in Inductor's cache
 
 
 def when_built(function: Callable[[], None]) -> None:
