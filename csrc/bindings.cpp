@@ -47,7 +47,7 @@ py::object differentiable(const py::object& forward, const py::object& backward,
   DifferentiablePlan made;
   made.forward = held(forward), made.backward = held(backward), made.backward_with_graph = held(backward_with_graph);
   made.values = plan["values"].cast<size_t>(), made.saved = plan["saved"].cast<size_t>();
-  made.unchecked = plan["unchecked"].cast<size_t>();
+  made.unchecked = plan["unchecked"].cast<size_t>(), made.numbers = plan["numbers"].cast<size_t>();
   made.detached = positions("detached"), made.counted = positions("counted"), made.hidden = positions("hidden");
   made.not_differentiable = positions("not_differentiable"), made.unsafe_views = positions("unsafe_views");
   made.donated = positions("donated"), made.is_deterministic = plan["is_deterministic"].cast<bool>();

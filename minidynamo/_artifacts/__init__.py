@@ -6,10 +6,11 @@ a graph or of the compiler's output is not kept: the graph is then compiled in e
 """
 
 import contextlib
+import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 
@@ -19,11 +20,19 @@ from minidynamo._artifacts.generated_module import NotKept
 from minidynamo._artifacts.key import key
 from minidynamo._artifacts.record import Recorder
 from minidynamo._artifacts.runtime import Boxed
+from minidynamo._capture.conditions import hold
+from minidynamo._capture.tracing_context import has_open_sizes, note
 from minidynamo._records import log_records
 
+Loaded = TypeVar("Loaded")
+
 CompilePart = Callable[..., Any]
-Compile = Callable[[Callable[[CompilePart], CompilePart], Callable[[Any], None]], Boxed]
-"""Compiles a graph. It is given what goes around Inductor's function for one graph, and what wants AOTAutograd's metadata afterwards."""
+Compile = Callable[[Callable[[CompilePart], CompilePart], Callable[..., None]], Boxed]
+"""Compiles a graph. It is given what goes around Inductor's function for one graph, and what wants AOTAutograd's metadata and the
+conditions on sizes afterwards (`Recorder.forward_done`)."""
+
+_MOST_FOR_ONE_KEY = 4
+"""Entries that differ in their conditions on sizes alone. The last of them is overwritten."""
 
 _used: set[str] = set()  # the keys of what this process has loaded or written
 _counts = {"loaded": 0, "written": 0, "not_kept": 0, "damaged": 0}
@@ -66,16 +75,18 @@ def load_or_compile(
         except NotKept as reason:
             _not_kept(str(reason))
     if name is None:
-        return Compiled(compile_graph(lambda compile_part: compile_part, lambda metadata: None))
-    found = _load(name)
+        return Compiled(compile_graph(lambda compile_part: compile_part, lambda *what: None))
+    name, found = _load_for(name, example_inputs)
     if found is not None:
         _used.add(name)
         _counts["loaded"] += 1
         log_records.emit("artifacts", f"{name} is loaded")
         return Compiled(found)
-    storages = {x.untyped_storage()._cdata for x in example_inputs}
-    recorder = Recorder(len(storages) < len(example_inputs), lambda entry, libraries: _write(name, entry, libraries), _not_kept, when_built)
-    with _asking_inductor(with_backward):
+    tensors = [x for x in example_inputs if isinstance(x, torch.Tensor)]
+    shares_memory = len({x.untyped_storage()._cdata for x in tensors}) < len(tensors)
+    recorder = Recorder(shares_memory, lambda entry, libraries: _write(name, entry, libraries), _not_kept, when_built)
+    # What the compiler wants of dynamic sizes for the backward graph has to be known when the capture gets its guards.
+    with _asking_inductor(with_backward or has_open_sizes(graph_module)):
         return Compiled(compile_graph(recorder.around, recorder.forward_done), recorder)
 
 
@@ -114,13 +125,37 @@ def _asking_inductor(with_backward: bool) -> Iterator[None]:
         yield
 
 
-def _load(name: str) -> Boxed | None:
-    try:
-        entry = folder.read(name)
+def _load_for(key: str, example_inputs: Sequence[Any]) -> tuple[str, Boxed | None]:
+    """The name and the function of the first entry of a key whose conditions hold for the inputs; or the name for a new one, and None."""
+    for number in range(_MOST_FOR_ONE_KEY):
+        name = key if number == 0 else hashlib.sha256(f"{key} {number}".encode()).hexdigest()
+        entry = _read(name)
         if entry is None:
-            return None
+            break
+        if hold(entry["conditions"], example_inputs) and hold(entry["strides"], example_inputs):
+            function = _function_of(name, entry)
+            if function is not None:
+                note(entry["conditions"])
+            return name, function
+    return name, None
+
+
+def _read(name: str) -> Any:
+    return _or_none(name, lambda: folder.read(name))
+
+
+def _function_of(name: str, entry: Any) -> Boxed | None:
+    def put_together() -> Boxed:
         modules = [generated_module.put_together(module, _library) for module in entry["modules"]]
         return runtime.boxed_callable_of(entry["convention"], *modules, *[None] * (2 - len(modules)))
+
+    return _or_none(name, put_together)
+
+
+def _or_none(name: str, load: Callable[[], Loaded]) -> Loaded | None:
+    """What is loaded of an entry, or None, with a word in the log, if that fails: the graph is compiled then."""
+    try:
+        return load()
     except MemoryError:
         raise
     except folder.Untrusted as error:

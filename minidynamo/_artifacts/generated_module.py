@@ -64,15 +64,18 @@ _MOST_CONSTANT_BYTES = 1 << 20
 # ---- from a compiled graph to data
 
 
-def taken_apart(compiled: Any) -> tuple[Module, dict[str, bytes]]:
+def taken_apart(compiled: Any, is_dynamic: bool = False) -> tuple[Module, dict[str, bytes]]:
     """A compiled graph of Inductor's as data, and the contents of its libraries by their SHA-256.
+
+    Args:
+        is_dynamic: whether sizes of its inputs may differ. The guards on these, which the compiled graph has as text, are known then.
 
     Raises NotKept for what is not known.
     """
     for name in ("torchbind_constants", "frozen_param_names", "opaque_value_type_classes", "partition_maps", "inputs_to_check"):
         if getattr(compiled, name):
             raise NotKept(f"the compiled graph has {name}")
-    if compiled.guards_expr not in (None, "", "True"):
+    if not is_dynamic and compiled.guards_expr not in (None, "", "True"):
         raise NotKept(f"the compiled graph has the guards {compiled.guards_expr}")
     if set(compiled.device_types) - {"cpu"}:
         raise NotKept(f"the compiled graph runs on {', '.join(sorted(compiled.device_types))}")

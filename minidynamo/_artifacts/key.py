@@ -2,7 +2,8 @@
 
 The graph counts by its structure: operations, constants, and which value goes where. Names of nodes, places in the program and names of
 modules do not count, so that another process, and another model with the same layers, finds the entry. What lies between follows from
-the inputs' metadata, which counts. Beside the graph count the versions, the processor, torch's modes and the compiler's settings.
+the inputs' metadata, which counts; dynamic sizes, and strides beside them, do not: the entry has conditions on them. Beside the graph
+count the versions, the processor, torch's modes and the compiler's settings.
 """
 
 import enum
@@ -21,7 +22,7 @@ import torch
 from minidynamo._artifacts.generated_module import NotKept
 from minidynamo._capture.tracing_context import is_static
 
-FORM = 1
+FORM = 2
 """The number of the form of entries and keys. It grows with each change of what is written to, or read from, the disk."""
 
 # Namespaces of operators that are torch's own: what such an operator does is known by torch's version.
@@ -138,11 +139,13 @@ def _is_at(value: Any, module: str, name: str) -> bool:
 
 
 def _inputs(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Iterator[str]:
-    if any(sizes is None or sizes for sizes in graph_module.meta.get("open_sizes", ())):
-        raise NotKept("the graph has sizes that may differ")
+    open_sizes = graph_module.meta.get("open_sizes") or [()] * len(example_inputs)
     storages: dict[int, int] = {}
     seen: dict[int, int] = {}
-    for number, x in enumerate(example_inputs):
+    for number, (x, dynamic) in enumerate(zip(example_inputs, open_sizes, strict=True)):
+        if dynamic is None and type(x) is int:
+            yield "int"
+            continue
         if type(x) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
             raise NotKept(f"an input is of type {type(x).__qualname__}")
         if x.layout != torch.strided or x.device.type != "cpu":
@@ -150,9 +153,10 @@ def _inputs(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any]) -
         if seen.setdefault(id(x), number) != number:
             raise NotKept("one tensor is two inputs")
         place = storages.setdefault(x.untyped_storage()._cdata, number)  # inputs that share memory have one
+        sizes = tuple("dynamic" if dimension in dynamic else size for dimension, size in enumerate(x.shape))
         yield (
-            f"{x.dtype} {tuple(x.shape)} {x.stride()} {x.storage_offset()} {type(x).__name__} {x.requires_grad} {x.is_leaf} {place} "
-            f"{x.is_conj()} {x.is_neg()} {x.is_inference()} {x._is_view()}"
+            f"{x.dtype} {sizes} {'' if dynamic else x.stride()} {x.storage_offset()} {type(x).__name__} {x.requires_grad} {x.is_leaf} "
+            f"{place} {x.is_conj()} {x.is_neg()} {x.is_inference()} {x._is_view()}"
         )
     for node, x in zip(graph_module.graph.find_nodes(op="placeholder"), example_inputs, strict=True):
         yield "static" if is_static(x, str(node.meta.get("source", node.target))) else "other"

@@ -1,7 +1,7 @@
 """Records what AOTAutograd and Inductor make of a graph, as they make it.
 
 A graph without gradients is complete when it is compiled. One that the program may differentiate is complete when its backward
-has been compiled too, which happens at the first backward pass.
+has been compiled too, which happens at the first backward pass, or at once where sizes may differ.
 """
 
 import functools
@@ -14,6 +14,7 @@ import torch
 from minidynamo._artifacts import generated_module
 from minidynamo._artifacts.generated_module import NotKept
 from minidynamo._artifacts.runtime import Backward, Boxed, Convention, Mutation, Output, Tangent, boxed_callable_of
+from minidynamo._capture.conditions import Condition
 
 _KINDS = {
     "non_alias": "value",
@@ -49,6 +50,8 @@ class Recorder:
         self._forward: Any = None
         self._is_inference = False
         self._metadata: Any = None
+        self._conditions: list[Condition] = []
+        self._strides: list[Condition] = []
         self._backward: tuple[Any, Sequence[Any]] | None = None  # the compiled graph, if any, and its results
         self._without_autocast = torch._C._is_any_autocast_enabled()
         self._is_over = False
@@ -86,11 +89,24 @@ class Recorder:
 
         return compile_and_record
 
-    def forward_done(self, metadata: Any) -> None:
-        """AOTAutograd has returned; `metadata` is what it knows of the graph (its ViewAndMutationMeta)."""
-        self._metadata = metadata
+    def forward_done(self, metadata: Any, conditions: list[Condition], strides: list[Condition] | None) -> None:
+        """AOTAutograd has returned.
+
+        Args:
+            metadata: what it knows of the graph (its ViewAndMutationMeta).
+            conditions: on sizes that may differ.
+            strides: conditions on strides beside such sizes; None if there is no form for them.
+        """
+        self._metadata, self._conditions = metadata, conditions
         if self._is_inference:
             self._backward = None, ()
+        if strides is None:
+            self._give_up("strides of an input do not follow from its sizes")
+            return
+        if strides and self._backward is None:
+            self._give_up("the backward of a graph with dynamic sizes is compiled later")
+            return
+        self._strides = strides
         self._end_if_complete()
 
     def _end_if_complete(self) -> None:
@@ -127,10 +143,10 @@ class Recorder:
         libraries: dict[str, bytes] = {}
         for compiled in (self._forward, backward):
             if compiled is not None:
-                module, its_libraries = generated_module.taken_apart(compiled)
+                module, its_libraries = generated_module.taken_apart(compiled, bool(self._strides))
                 modules.append(module)
                 libraries |= its_libraries
-        return {"convention": convention, "modules": modules}, libraries
+        return {"convention": convention, "conditions": self._conditions, "strides": self._strides, "modules": modules}, libraries
 
 
 def _generated(compiled: Any) -> Boxed:
@@ -143,7 +159,6 @@ def _convention(metadata: Any, without_autocast: bool, shares_memory: bool) -> C
     unknown = {
         "effect tokens": metadata.tokens or metadata.num_backward_tokens,
         "a random state": metadata.is_rng_op_functionalized or metadata.num_graphsafe_rng_states,
-        "sizes that may differ": metadata.dynamic_outputs or metadata.num_symints_saved_for_bw or metadata.dynamic_saved_tensors_idxs,
         "objects for the backward": metadata.num_opaque_objects_saved_for_bw,
         "streams": any(stream is not None for stream in metadata.mutated_inp_stream_indices or ()),
         "collectives' tensors": metadata.act_input_paths if hasattr(metadata, "act_input_paths") else metadata.act_input_indices,
@@ -214,10 +229,11 @@ def _backward(metadata: Any, gradients: Sequence[Any]) -> Backward:
         ),
         saved=metadata.num_forward,
         unchecked=metadata.num_tensors_saved_with_no_vc_check or 0,
+        numbers=metadata.num_symints_saved_for_bw or 0,
         not_differentiable=tuple(i for i, info in enumerate([*written, *metadata.output_info]) if not info.requires_grad),
         unsafe_views=tuple(first + i for i in metadata.unsafe_view_out_indices),
         tangents=[_tangent(position, meta) for position, meta in zip(positions, layouts, strict=True)],
-        donated=tuple(metadata.bw_donated_idxs or ()),
+        donated=tuple(index - (metadata.num_symints_saved_for_bw or 0) for index in metadata.bw_donated_idxs or ()),
         is_deterministic=bool(metadata.deterministic),
     )
 

@@ -70,16 +70,18 @@ class Backward(TypedDict):
         detached: inputs that get no gradient, whatever it is asked of.
         saved: where the tensors for the backward begin among what the forward graph returns.
         unchecked: how many of the last of them are saved without a check of their version.
+        numbers: how many ints follow them, which the backward graph takes first.
         not_differentiable: positions among the returned values.
         unsafe_views: positions of results that get a view history of their own.
         tangents: one for each gradient that the backward graph takes.
-        donated: positions among the backward graph's inputs of tensors whose memory it uses for its own results.
+        donated: positions among the saved tensors of those whose memory the backward graph uses for its own results.
         is_deterministic: whether deterministic algorithms were asked for.
     """
 
     detached: tuple[int, ...]
     saved: int
     unchecked: int
+    numbers: int
     not_differentiable: tuple[int, ...]
     unsafe_views: tuple[int, ...]
     tangents: list[Tangent]
@@ -148,9 +150,7 @@ def _inference(convention: Convention, forward: Boxed, finish: Callable[..., Any
     return call
 
 
-def _training(
-    convention: Convention, plan: Backward, forward: Boxed, backward: Boxed, finish: Callable[..., Any] | None
-) -> Boxed:
+def _training(convention: Convention, plan: Backward, forward: Boxed, backward: Boxed, finish: Callable[..., Any] | None) -> Boxed:
     apply = _node(convention, plan, forward, backward)
     if finish is None:
         return apply

@@ -16,6 +16,7 @@ from minidynamo._artifacts import folder
 from minidynamo._artifacts.generated_module import NotKept
 from minidynamo._background import parcel
 from minidynamo._background.pool import Job, Pool
+from minidynamo._capture.tracing_context import has_open_sizes
 from minidynamo._records import log_records
 from minidynamo.backends._pieces import CompiledSteps, Program
 from minidynamo.backends._undisturbed import undisturbed
@@ -49,6 +50,8 @@ def compiled_later(
     if not _artifacts.may_be_used(options):
         return None
     try:
+        if has_open_sizes(graph_module):
+            raise NotKept("its sizes may differ, and the compiler's conditions on them are guards")
         if program is None:
             send(graph_module, example_inputs)
         else:

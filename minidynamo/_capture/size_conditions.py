@@ -14,7 +14,7 @@ from torch.utils._sympy.numbers import IntInfinity, NegativeIntInfinity
 if TYPE_CHECKING:
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-    from minidynamo._capture.tracing_context import Condition, Float, Number
+    from minidynamo._capture.conditions import Condition, Float, Number
 
 _BINARY = {"FloorDiv": "//", "CleanDiv": "//", "Mod": "%", "PythonMod": "%"}
 _FOLDED = {"Add": "+", "Mul": "*", "Max": "max", "Min": "min"}
@@ -49,19 +49,27 @@ def conditions(env: "ShapeEnv", symbols: "Mapping[Any, tuple[Any, ...]]", values
             result += _of_guard(guard.expr, symbols)
         except _NoSuchForm:
             result += [("==", symbols[s], values[s]) for s in guard.expr.free_symbols if s in symbols]
-    for symbol, number in symbols.items():
+    for symbol, of_inputs in symbols.items():
         bounds = env.bound_sympy(symbol)
         if isinstance(bounds.lower, sympy.Integer):
-            result.append(("<=", int(bounds.lower), number))
+            result.append(("<=", int(bounds.lower), of_inputs))
         if isinstance(bounds.upper, sympy.Integer):
-            result.append(("<=", number, int(bounds.upper)))
+            result.append(("<=", of_inputs, int(bounds.upper)))
         replaced = env.replacements.get(symbol)
         if replaced is not None:
             try:
-                result.append(("==", number, _number(replaced, symbols)))
+                result.append(("==", of_inputs, _number(replaced, symbols)))
             except _NoSuchForm:
-                result.append(("==", number, values[symbol]))
+                result.append(("==", of_inputs, values[symbol]))
     return [c for c in result if not (isinstance(c[1], int) and isinstance(c[2], int))]
+
+
+def number(expression: Any, symbols: "Mapping[Any, tuple[Any, ...]]") -> "Number | None":
+    """An integer expression of sympy's about these symbols; None if there is no such form of it."""
+    try:
+        return _number(expression, symbols)
+    except _NoSuchForm:
+        return None
 
 
 def _of_guard(expression: Any, symbols: "Mapping[Any, tuple[Any, ...]]") -> "list[Condition]":

@@ -14,16 +14,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._guards import Source, TracingContext, tracing
 
+from minidynamo._capture.conditions import Condition
+
 if TYPE_CHECKING:
     from torch._subclasses import FakeTensorMode
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
-
-# A number: an int, ("size", input, dimension), ("int", input), an operator with two numbers, or what makes an integer of a float.
-Number = int | tuple[Any, ...]
-# A float, ("float", number), ("sqrt", float), or an operator with two floats ("/.").
-Float = float | tuple[Any, ...]
-# The relation ("==", "!=", "<" or "<=") of two numbers or two floats, which has to hold.
-Condition = tuple[str, Number | Float, Number | Float]
 
 _collected: contextvars.ContextVar[list[Condition] | None] = contextvars.ContextVar("_collected", default=None)
 
@@ -37,6 +32,11 @@ class InputSource(Source):
     @property
     def _name_template(self) -> str:
         return self.text
+
+
+def has_open_sizes(graph_module: torch.fx.GraphModule) -> bool:
+    """True if a size of an input, or an int, may differ at the next call."""
+    return any(sizes is None or sizes for sizes in graph_module.meta.get("open_sizes", ()))
 
 
 def is_static(x: Any, source: str) -> bool:
@@ -153,6 +153,24 @@ class _LazyContext(TracingContext):
         env: ShapeEnv = self._mode.shape_env  # type: ignore[assignment]
         return conditions(env, self._symbols, values)
 
+    def strides(self) -> list[Condition] | None:
+        """The strides that compiled code takes for granted: of each tensor with dynamic sizes, as they follow from the sizes.
+
+        None if one is a symbol of its own.
+        """
+        if not self._symbols or self._mode is None:
+            return []
+        from minidynamo._capture.size_conditions import number
+
+        found: list[Condition] = []
+        for position, (sizes, fake) in enumerate(zip(self._open_sizes, self._fakes, strict=True)):
+            for dimension, stride in enumerate(fake.stride() if sizes else ()):
+                of_sizes = stride if isinstance(stride, int) else number(stride.node.expr, self._symbols)
+                if of_sizes is None:
+                    return None
+                found.append(("==", ("stride", position, dimension), of_sizes))
+        return found
+
     def close(self) -> None:
         """The context may be entered again, for a backward that is compiled late; the inputs it was made for are let go of."""
         self._is_over = True
@@ -166,10 +184,15 @@ def tracing_context(inputs: Sequence[Any], graph_module: torch.fx.GraphModule | 
     with tracing(context):
         try:
             yield context
-            if (collected := _collected.get()) is not None:
-                collected += context.conditions()
+            note(context.conditions())
         finally:
             context.close()
+
+
+def note(conditions: Sequence[Condition]) -> None:
+    """Reports conditions to the capture that is being compiled, if any."""
+    if (collected := _collected.get()) is not None:
+        collected += conditions
 
 
 @contextlib.contextmanager

@@ -66,14 +66,14 @@ def compile_with_inductor(
         with_backward: the backward graph is compiled at once, instead of at the first backward pass.
     """
 
-    def compile_graph(around: Callable[..., Any], done: Callable[[Any], None]) -> Callable[[list[Any]], Any]:
+    def compile_graph(around: Callable[..., Any], done: Callable[..., None]) -> Callable[[list[Any]], Any]:
         compiler = compile_fx_module()
         # A copy: the compiler's passes change the graph that they are given.
         described = with_described_inputs(graph_module, example_inputs)
         compile_part = around(_in_our_way(compiler.compile_fx_inner))  # it is called for a backward too, when that runs first
         with tracing_context(example_inputs, described) as context:
             compiled = compiler.compile_fx(described, context.fakes(), compile_part, config_patches=patches)
-        done(context.fw_metadata)
+            done(context.fw_metadata, context.conditions(), context.strides())
         return boxed(innermost(cast(CompiledFunction, compiled), described))
 
     return _artifacts.load_or_compile(graph_module, example_inputs, patches, compile_graph, when_built, with_backward)

@@ -10,7 +10,7 @@ from typing import Any, cast
 import torch
 from torch import _VF
 
-from minidynamo._capture.tracing_context import conditions_noted, tracing_context
+from minidynamo._capture.tracing_context import conditions_noted, has_open_sizes, tracing_context
 from minidynamo.backends._aot_eager import aot_eager
 from minidynamo.backends._autocast_regions import name_regions
 from minidynamo.backends._calling import is_boxed, unboxed
@@ -105,7 +105,7 @@ def _compile(
     except Exception as error:
         if _is_of_signal_handler(error):
             raise
-        if graph_module.meta.get("unbacked_numbers") or any(sizes is None or sizes for sizes in graph_module.meta.get("open_sizes", ())):
+        if graph_module.meta.get("unbacked_numbers") or has_open_sizes(graph_module):
             graph_module.meta["size_conditions"] = None  # the capture is made again for sizes as they are; then this is an error
             return graph_module.forward
         raise BackendCompilerFailed(name, error) from error

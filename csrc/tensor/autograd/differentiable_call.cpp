@@ -38,10 +38,12 @@ Plan shared(DifferentiablePlan plan) {
           }};
 }
 
-Ref list_of(const Tensors& tensors) {
-  Ref list = Ref::made(PyList_New(static_cast<Py_ssize_t>(tensors.size())));
-  for (size_t i = 0; i < tensors.size(); ++i)
-    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), wrap_tensor(tensors[i]).release());
+Ref list_of(const std::vector<int64_t>& numbers, const Tensors& tensors) {
+  Ref list = Ref::made(PyList_New(static_cast<Py_ssize_t>(numbers.size() + tensors.size())));
+  Py_ssize_t next = 0;
+  for (const int64_t number : numbers)
+    PyList_SET_ITEM(list.get(), next++, Ref::made(PyLong_FromLongLong(number)).release());
+  for (const at::Tensor& tensor : tensors) PyList_SET_ITEM(list.get(), next++, wrap_tensor(tensor).release());
   return list;
 }
 
@@ -53,6 +55,17 @@ Tensors tensors_in(PyObject* sequence) {
     if (is_tensor(item)) tensors[i] = unpack_tensor(item);
   }
   return tensors;
+}
+
+// The last items of a tuple or list.
+std::vector<int64_t> numbers_at_end(PyObject* sequence, size_t count) {
+  std::vector<int64_t> numbers(count);
+  const Py_ssize_t first = PySequence_Fast_GET_SIZE(sequence) - static_cast<Py_ssize_t>(count);
+  for (size_t i = 0; i < count; ++i) {
+    numbers[i] = PyLong_AsLongLong(PySequence_Fast_GET_ITEM(sequence, first + static_cast<Py_ssize_t>(i)));
+    if (numbers[i] == -1 && PyErr_Occurred()) throw_python_error();
+  }
+  return numbers;
 }
 
 Ref call_boxed(PyObject* function, Ref arguments) {
@@ -78,13 +91,15 @@ class CompiledNode : public torch::autograd::Node {
   std::string name() const override { return "CompiledFunctionBackward"; }
   Tensors apply(Tensors&& gradients) override;
   void release_variables() override;
-  // `tensors`: what forward has saved; `values`: its results, as they are differentiated.
-  void save(const Tensors& tensors, const std::vector<std::optional<at::Tensor>>& values, size_t inputs);
+  // `tensors` and `numbers`: what forward has saved; `values`: its results, as they are differentiated.
+  void save(const Tensors& tensors, std::vector<int64_t> numbers, const std::vector<std::optional<at::Tensor>>& values,
+            size_t inputs);
 
  private:
   Plan plan_;
   std::vector<SavedVariable> saved_;
   Tensors unchecked_;
+  std::vector<int64_t> numbers_;
   std::vector<torch::autograd::VariableInfo> tangents_;  // for gradients that autograd leaves undefined
   size_t inputs_ = 0;
   bool is_released_ = false;
@@ -93,8 +108,10 @@ class CompiledNode : public torch::autograd::Node {
   at::Tensor tangent(Tensors& gradients, size_t index) const;
 };
 
-void CompiledNode::save(const Tensors& tensors, const std::vector<std::optional<at::Tensor>>& values, size_t inputs) {
+void CompiledNode::save(const Tensors& tensors, std::vector<int64_t> numbers,
+                        const std::vector<std::optional<at::Tensor>>& values, size_t inputs) {
   inputs_ = inputs;
+  numbers_ = std::move(numbers);
   const size_t checked = tensors.size() - plan_->unchecked;
   saved_.reserve(checked);
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -160,7 +177,7 @@ Tensors CompiledNode::apply(Tensors&& gradients) {
   for (size_t i = 0; i < plan_->tangents.size(); ++i) arguments.push_back(tangent(gradients, i));
   gradients.clear();
   const HeldGil gil;
-  Ref list = list_of(arguments);
+  Ref list = list_of(numbers_, arguments);
   arguments.clear();
   Ref returned;
   if (at::GradMode::is_enabled()) {
@@ -234,14 +251,15 @@ Ref run_forward(const Plan& plan, PyObject* list) {
     returned = call_boxed(plan->forward.get(), Ref::borrow(list));
   }
   Tensors values = tensors_in(returned.get());
-  TORCH_CHECK(
-      values.size() >= plan->saved && plan->saved >= plan->values && values.size() - plan->saved >= plan->unchecked,
-      "a compiled graph returned too few tensors");
-  const Tensors saved(values.begin() + static_cast<ptrdiff_t>(plan->saved), values.end());
+  TORCH_CHECK(plan->saved >= plan->values && values.size() >= plan->saved + plan->unchecked + plan->numbers,
+              "a compiled graph returned too few tensors");
+  std::vector<int64_t> numbers = numbers_at_end(returned.get(), plan->numbers);
+  const Tensors saved(values.begin() + static_cast<ptrdiff_t>(plan->saved),
+                      values.end() - static_cast<ptrdiff_t>(plan->numbers));
   values.resize(plan->values);
   torch_compat::AttachedNode attached;
   const std::vector<std::optional<at::Tensor>> results = with_history(*plan, inputs, std::move(values), node, attached);
-  if (node) node->save(saved, results, inputs.size());
+  if (node) node->save(saved, std::move(numbers), results, inputs.size());
   attached.tell_hooks();
   Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(results.size())));
   for (size_t i = 0; i < results.size(); ++i) {

@@ -24,9 +24,10 @@ struct DifferentiablePlan {
   size_t values = 0;                      // how many of what forward returns are results
   size_t saved = 0;                       // where what it has saved for backward begins
   size_t unchecked = 0;                   // how many of the last of these are saved without a check of their version
+  size_t numbers = 0;                     // how many ints (sizes) follow, which backward takes before the tensors
   std::vector<size_t> detached, counted;  // inputs that get no gradient; inputs that the graph writes to
   std::vector<size_t> hidden, not_differentiable, unsafe_views;  // values
-  std::vector<size_t> donated;  // arguments of backward whose memory it uses for its own results
+  std::vector<size_t> donated;  // saved tensors whose memory backward uses for its own results
   std::vector<Tangent> tangents;
   bool is_deterministic = false;  // compiled under torch.use_deterministic_algorithms
 };
