@@ -12,6 +12,13 @@ void for_each_edge(const Argument& argument, const Visit& visit) {
   for (const Argument& item : argument.items) for_each_edge(item, visit);
 }
 
+// The edges of all arguments of a Node.
+template <typename Node, typename Visit>
+void for_each_edge_of(const Node& node, const Visit& visit) {
+  for (const auto& argument : node.args) for_each_edge(argument, visit);
+  for (const auto& [name, argument] : node.kwargs) for_each_edge(argument, visit);
+}
+
 // The name of the capsules that stand for a Subgraph (subgraph.h) among Python objects.
 inline constexpr const char* kSubgraphCapsule = "minidynamo.subgraph";
 inline bool stands_for_subgraph(PyObject* object) noexcept { return PyCapsule_IsValid(object, kSubgraphCapsule); }

@@ -13,6 +13,7 @@
 #include "python/process/out_of_memory.h"
 #include "tensor/fake/fake.h"
 #include "tensor/fake/tensor_facts.h"
+#include "tensor/symbolic/symbolic_size.h"
 
 namespace minidynamo {
 namespace {
@@ -86,6 +87,9 @@ void Labels::append_value(std::string& text, PyObject* example) {
     text += ')';
   } else if (example == Py_None) {
     text += 'N';
+  } else if (is_symbolic_int_or_float(example)) {
+    const Expression number = is_symbolic_int(example) ? expression_of(example) : float_expression_of(example).bits;
+    text += 'S' + std::to_string(number.id) + ';';
   } else if (!append_metadata(example, text)) {
     is_known_ = false;
   }
@@ -128,9 +132,7 @@ void Labels::append(std::string& text, const Argument& argument) {
 }
 
 void append_edges(std::string& text, const Node& node) {
-  auto add = [&](NodeId used) { text += std::to_string(used) + ','; };
-  for (const Argument& argument : node.args) for_each_edge(argument, add);
-  for (const auto& [name, argument] : node.kwargs) for_each_edge(argument, add);
+  for_each_edge_of(node, [&](NodeId used) { text += std::to_string(used) + ','; });
 }
 
 // All of its calls, and the flow of data among them.
@@ -175,8 +177,9 @@ void Labels::append_call(std::string& text, const Node& node) {
 
 // A graph's calls by position, and where it must not be cut.
 struct Calls {
-  std::vector<NodeId> nodes;
+  std::vector<NodeId> nodes;  // in order, but for the sizes at the begin
   std::vector<LabelledCall> calls;
+  size_t sizes = 0;  // the first calls: they compute symbolic sizes of the graph's inputs, in any place of the program
   std::vector<bool> may_cut;
   std::vector<bool> is_in_mode;                        // by call: a mode is not what it is where the graph begins
   std::vector<std::pair<size_t, const void*>> writes;  // calls, and the storages that they write to
@@ -188,6 +191,7 @@ struct Calls {
  private:
   std::vector<int32_t> positions_;  // by node; the edge that stands for it
 
+  void add_nodes(const Graph& graph);
   void add_calls(const Graph& graph, const DivisionRequest& request);
   void keep_together(size_t first, size_t last) {
     for (size_t cut = first + 1; cut <= last; ++cut) may_cut[cut] = false;
@@ -198,24 +202,34 @@ struct Calls {
   void keep_modes_inside(const Graph& graph, bool gradients_are_on);
 };
 
+void Calls::add_nodes(const Graph& graph) {
+  std::vector<bool> is_size(graph.nodes().size(), false);
+  for (NodeId id = 0; id < graph.nodes().size(); ++id) {
+    const Node& node = graph.nodes()[id];
+    if (!node.used || node.kind == NodeKind::Placeholder) continue;
+    is_size[id] = is_symbolic_int_or_float(node.example.get()) && !node.impure && !node.sets_mode && !node.checks;
+    for_each_edge_of(node, [&](NodeId used) {
+      if (graph.nodes()[used].kind != NodeKind::Placeholder && !is_size[used]) is_size[id] = false;
+    });
+    nodes.push_back(id);
+  }
+  sizes = static_cast<size_t>(std::ranges::stable_partition(nodes, [&](NodeId id) { return is_size[id]; }).begin() -
+                              nodes.begin());
+}
+
 void Calls::add_calls(const Graph& graph, const DivisionRequest& request) {
   Labels labels(graph);
   positions_.resize(graph.nodes().size(), 0);
-  for (NodeId id = 0; id < graph.nodes().size(); ++id) {
-    const Node& node = graph.nodes()[id];
-    if (!node.used) continue;
-    if (node.kind == NodeKind::Placeholder) {
+  for (NodeId id = 0; id < graph.nodes().size(); ++id)
+    if (const Node& node = graph.nodes()[id]; node.used && node.kind == NodeKind::Placeholder)
       positions_[id] = -1 - node.input;
-      continue;
-    }
-    positions_[id] = static_cast<int32_t>(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) positions_[nodes[i]] = static_cast<int32_t>(i);
+  for (const NodeId id : nodes) {
+    const Node& node = graph.nodes()[id];
     LabelledCall call;
     call.label = labels.of(node);
     call.is_library_call = is_library_call(name_of(node));
-    auto use = [&](NodeId used) { call.edges.push_back(positions_[used]); };
-    for (const Argument& argument : node.args) for_each_edge(argument, use);
-    for (const auto& [name, argument] : node.kwargs) for_each_edge(argument, use);
-    nodes.push_back(id);
+    for_each_edge_of(node, [&](NodeId used) { call.edges.push_back(positions_[used]); });
     calls.push_back(std::move(call));
   }
   for (const NodeId output : request.outputs)
@@ -242,8 +256,8 @@ void Calls::refuse_changed_layouts(const Graph& graph) {
 void Calls::keep_other_values_inside(const Graph& graph) {
   for (size_t i = 0; i < calls.size(); ++i) {
     for (const int32_t edge : calls[i].edges) {
-      if (edge < 0) continue;
       const auto from = static_cast<size_t>(edge);
+      if (edge < 0 || from < sizes) continue;
       if (!is_fake(graph.nodes()[nodes[from]].example.get())) keep_together(from, i);
     }
   }
@@ -264,11 +278,13 @@ void Calls::keep_writes_with_their_tensors(const Graph& graph, const DivisionReq
       made.try_emplace(storage, static_cast<size_t>(positions_[id]));
   }
   for (const auto& [storage, node] : request.writes) {
-    const auto at = static_cast<size_t>(std::ranges::lower_bound(nodes, static_cast<NodeId>(node)) - nodes.begin());
+    const auto first = nodes.begin() + static_cast<ptrdiff_t>(sizes);
+    const auto at =
+        static_cast<size_t>(std::lower_bound(first, nodes.end(), static_cast<NodeId>(node)) - nodes.begin());
     writes.emplace_back(std::min(at, calls.size() - 1), storage);
-    const auto first = made.find(storage);
-    if (request.records_histories && first != made.end() && !inputs.contains(storage))
-      keep_together(first->second, writes.back().first);
+    const auto maker = made.find(storage);
+    if (request.records_histories && maker != made.end() && !inputs.contains(storage))
+      keep_together(maker->second, writes.back().first);
   }
 }
 
@@ -324,8 +340,10 @@ void Calls::keep_modes_inside(const Graph& graph, bool gradients_are_on) {
 }
 
 Calls::Calls(const Graph& graph, const DivisionRequest& request) : records_histories(request.records_histories) {
+  add_nodes(graph);
   add_calls(graph, request);
   may_cut.assign(calls.size() + 1, true);
+  if (sizes > 0) keep_together(0, sizes - 1);
   is_in_mode.assign(calls.size(), false);
   refuse_changed_layouts(graph);
   keep_other_values_inside(graph);
@@ -342,8 +360,8 @@ std::string times_text(const std::vector<Region>& regions, size_t all, size_t co
   return text + "; " + std::to_string(compiled) + " of " + std::to_string(all) + " calls are compiled";
 }
 
-// The inputs of a stretch of calls: values from before the stretch, and the calls that make views of these once more.
-// Values are edges, as in LabelledCall.
+// The inputs of a stretch of calls: values from before the stretch, and the calls that make views of these, or compute
+// their sizes, once more. Values are edges, as in LabelledCall.
 struct Inputs {
   std::vector<int32_t> values;
   std::vector<size_t> remade;  // in order
@@ -371,8 +389,10 @@ class Cutter {
   NodeId node_of(int32_t edge) const {
     return edge < 0 ? inputs_[static_cast<size_t>(-1 - edge)] : calls_.nodes[static_cast<size_t>(edge)];
   }
-  const void* storage_of(int32_t edge) const { return storage_of_fake(graph_.nodes()[node_of(edge)].example.get()); }
-  std::optional<int32_t> viewed_by(int32_t edge) const;
+  PyObject* example_of(int32_t edge) const { return graph_.nodes()[node_of(edge)].example.get(); }
+  const void* storage_of(int32_t edge) const { return storage_of_fake(example_of(edge)); }
+  bool is_size(int32_t edge) const { return edge >= 0 && static_cast<size_t>(edge) < calls_.sizes; }
+  bool is_view(int32_t edge) const;
   Inputs inputs_of(size_t begin, size_t end, bool makes_views) const;
   bool have_equal_inputs(const Stretch& first, const Stretch& second) const;
   bool may_be_piece(const Stretch& stretch) const;
@@ -382,35 +402,42 @@ class Cutter {
                                               const std::vector<NodeId>& outputs) const;
 };
 
-// The tensor that a call makes a view of; nullopt if the call does anything else. A function with its own backward (a
-// subgraph) does not count: called again in each piece, its backward would get the gradient in parts.
-std::optional<int32_t> Cutter::viewed_by(int32_t edge) const {
-  if (edge < 0) return std::nullopt;
+// True if a call makes a view of its only tensor, and does nothing else. A function with its own backward (a subgraph)
+// does not count: called again in each piece, its backward would get the gradient in parts.
+bool Cutter::is_view(int32_t edge) const {
+  if (edge < 0) return false;
   const auto call = static_cast<size_t>(edge);
   const Node& node = graph_.nodes()[calls_.nodes[call]];
-  if (node.impure || node.sets_mode || node.checks || calls_.calls[call].edges.size() != 1) return std::nullopt;
-  if (calls_.is_in_mode[call]) return std::nullopt;  // it has no history, though it would have one elsewhere
+  if (node.impure || node.sets_mode || node.checks) return false;
+  if (calls_.is_in_mode[call]) return false;  // it has no history, though it would have one elsewhere
   const bool is_operator = std::ranges::none_of(
       node.args, [](const Argument& argument) { return argument.kind == Argument::Kind::Subgraph; });
-  if (!is_operator || (node.kind == NodeKind::CallFunction && PyFunction_Check(node.target.get()))) return std::nullopt;
-  const int32_t from = calls_.calls[call].edges[0];
+  if (!is_operator || (node.kind == NodeKind::CallFunction && PyFunction_Check(node.target.get()))) return false;
   const void* storage = storage_of(edge);
-  return storage && storage == storage_of(from) ? std::optional(from) : std::nullopt;
+  const auto is_number = [this](int32_t from) { return is_size(from) || !is_fake(example_of(from)); };
+  const std::vector<int32_t>& edges = calls_.calls[call].edges;
+  return storage && std::ranges::count_if(edges, is_number) + 1 == std::ssize(edges) &&
+         std::ranges::all_of(edges, [&](int32_t from) { return is_number(from) || storage == storage_of(from); });
 }
 
 Inputs Cutter::inputs_of(size_t begin, size_t end, bool makes_views) const {
   Inputs inputs;
   std::unordered_set<int32_t> seen;
-  for (int32_t edge : outer_edges(calls_.calls, begin, end)) {
-    while (const std::optional<int32_t> viewed = makes_views ? viewed_by(edge) : std::nullopt) {
+  std::vector<int32_t> needed = outer_edges(calls_.calls, begin, end);
+  std::ranges::reverse(needed);
+  while (!needed.empty()) {
+    const int32_t edge = needed.back();
+    needed.pop_back();
+    if (!seen.insert(edge).second) continue;
+    if (is_size(edge) || (makes_views && is_view(edge))) {
       inputs.remade.push_back(static_cast<size_t>(edge));
-      edge = *viewed;
+      const std::vector<int32_t>& edges = calls_.calls[static_cast<size_t>(edge)].edges;
+      needed.insert(needed.end(), edges.rbegin(), edges.rend());
+    } else {
+      inputs.values.push_back(edge);
     }
-    if (seen.insert(edge).second) inputs.values.push_back(edge);
   }
   std::ranges::sort(inputs.remade);
-  const auto [last, end_of_remade] = std::ranges::unique(inputs.remade);
-  inputs.remade.erase(last, end_of_remade);
   return inputs;
 }
 
@@ -428,7 +455,8 @@ bool Cutter::have_equal_inputs(const Stretch& first, const Stretch& second) cons
   const auto of_first = places(first), of_second = places(second);
   for (size_t i = 0; i < first.inputs.remade.size(); ++i) {
     const LabelledCall &a = calls_.calls[first.inputs.remade[i]], &b = calls_.calls[second.inputs.remade[i]];
-    if (a.label != b.label || of_first.at(a.edges[0]) != of_second.at(b.edges[0])) return false;
+    const auto same_place = [&](int32_t from_a, int32_t from_b) { return of_first.at(from_a) == of_second.at(from_b); };
+    if (a.label != b.label || !std::ranges::equal(a.edges, b.edges, same_place)) return false;
   }
   const auto outer_of_first = outer_edges(calls_.calls, first.begin, first.end);
   const auto outer_of_second = outer_edges(calls_.calls, second.begin, second.end);
@@ -478,6 +506,11 @@ bool Cutter::add_instances(const std::vector<Region>& regions, std::vector<Stret
                       [&](const Stretch& stretch) { return have_equal_inputs(stretches[first], stretch); }))
         break;
     }
+    // One may be given a tensor of which all need a size: it has an input less, and is no instance.
+    const Stretch usual = stretches[first + (stretches.size() - first) / 2];
+    stretches.erase(std::remove_if(stretches.begin() + static_cast<ptrdiff_t>(first), stretches.end(),
+                                   [&](const Stretch& stretch) { return !have_equal_inputs(usual, stretch); }),
+                    stretches.end());
     if (!std::all_of(stretches.begin() + static_cast<ptrdiff_t>(first), stretches.end(),
                      [&](const Stretch& stretch) { return may_be_piece(stretch); }))
       return false;
@@ -510,7 +543,7 @@ std::optional<Division> Cutter::cut(const std::vector<Region>& regions, const st
   std::vector<Stretch> instances, stretches;
   if (!add_instances(regions, instances)) return std::nullopt;
   std::ranges::sort(instances, {}, &Stretch::begin);
-  size_t position = 0;
+  size_t position = calls_.sizes;
   for (Stretch& instance : instances) {
     if (!add_between(position, instance.begin, stretches)) return std::nullopt;
     position = instance.end;

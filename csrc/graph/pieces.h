@@ -6,6 +6,7 @@
 //   - a piece that writes to memory has no two inputs that show it (the graph's own inputs share none that is written
 //     to), and where histories are recorded it writes to what it has made, or to the graph's inputs, alone;
 //   - what goes over a cut is a tensor (not the tuple that an operator returns, nor a number);
+//   - a symbolic size that is computed of the graph's inputs is computed again in each piece that needs it;
 //   - at a cut each mode of torch is as it is where the graph begins.
 // A view of what a piece could be given itself is made again in the piece.
 #pragma once

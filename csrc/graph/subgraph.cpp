@@ -25,12 +25,6 @@ void renumber(Node& node, const std::function<NodeId(NodeId)>& number) {
   for (auto& [name, argument] : node.kwargs) renumber(argument, number);
 }
 
-template <typename Visit>
-void for_each_edge(const Node& node, const Visit& visit) {
-  for (const Argument& argument : node.args) for_each_edge(argument, visit);
-  for (const auto& [name, argument] : node.kwargs) for_each_edge(argument, visit);
-}
-
 std::string name_of(const Node& outer) {
   const char* name = outer.kind == NodeKind::Placeholder ? PyUnicode_AsUTF8(outer.target.get()) : "operand";
   return name ? name : (clear_error(), "operand");
@@ -52,7 +46,7 @@ std::unique_ptr<Subgraph> Graph::take_from(NodeId start, PyObject* output) {
   for (NodeId id = count; id-- > start;) {
     if (stays(id)) continue;
     used[id] = used[id] || nodes_[id].impure;
-    if (used[id]) for_each_edge(nodes_[id], use);
+    if (used[id]) for_each_edge_of(nodes_[id], use);
   }
 
   // Where each node of this graph is found in the body.
@@ -71,7 +65,7 @@ std::unique_ptr<Subgraph> Graph::take_from(NodeId start, PyObject* output) {
     taken->operands.push_back(nodes_[id].example);
   };
   for (NodeId id = start; id < count; ++id)
-    if (used[id] && !stays(id)) for_each_edge(nodes_[id], lift);
+    if (used[id] && !stays(id)) for_each_edge_of(nodes_[id], lift);
   for_each_edge(taken->output, lift);
   if (!can_be_given) {
     PyErr_SetString(PyExc_TypeError, "a body uses what is open around it");

@@ -9,12 +9,12 @@ import contextlib
 import contextvars
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch._guards import Source, TracingContext, tracing
 
-from minidynamo._capture.conditions import Condition
+from minidynamo._capture.conditions import Condition, Layout, computed, in_terms_of
 
 if TYPE_CHECKING:
     from torch._subclasses import FakeTensorMode
@@ -65,9 +65,10 @@ def _of_strided(x: torch.Tensor) -> torch.Tensor:
 class _LazyContext(TracingContext):
     """Makes its fake mode when somebody asks for it: a backend that looks at nothing need not wait for sympy's import."""
 
-    def __init__(self, inputs: Sequence[Any], open_sizes: Sequence[tuple[int, ...] | None]) -> None:
+    def __init__(self, inputs: Sequence[Any], open_sizes: Sequence[tuple[int, ...] | None], layouts: Sequence[Layout | None]) -> None:
         self._inputs: Sequence[Any] = inputs
         self._open_sizes = open_sizes
+        self._layouts = layouts
         self._fakes: list[Any] = []
         self._mode: FakeTensorMode | None = None
         self._symbols: dict[Any, tuple[Any, ...]] = {}  # sympy's symbol -> the number that it is
@@ -104,11 +105,12 @@ class _LazyContext(TracingContext):
             # Shapes are static now, whatever is asked for later: a captured graph holds for these alone.
             self._fakes = [self._fixed(mode, x) if isinstance(x, torch.Tensor) else x for x in self._inputs]
         else:
-            # Equal sizes are symbols of their own: where a kernel wants them equal, that is a condition.
+            # Equal sizes are symbols of their own: where a kernel wants them equal, that is a condition. But those of a piece are related.
             env = ShapeEnv(duck_shape=False, assume_static_by_default=False)
             mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=env)
             self._mode = mode  # the ShapeEnv asks for it on the way
             self._fakes = [self._fake(mode, i, x, sizes) for i, (x, sizes) in enumerate(zip(self._inputs, self._open_sizes, strict=True))]
+            self._relate()
         self._mode = mode
 
     def _fixed(self, mode: "FakeTensorMode", x: torch.Tensor) -> Any:
@@ -139,6 +141,28 @@ class _LazyContext(TracingContext):
             size: Any = fake.shape[d]
             self._symbols.setdefault(size.node.expr, ("size", position, d))
         return fake
+
+    def _relate(self) -> None:
+        """Tells the ShapeEnv which sizes of a piece's inputs are one size of the graph's inputs, or are computed of such."""
+        known: dict[Any, Any] = {}
+        others: list[tuple[Any, Any]] = []
+        for fake, layout in zip(self._fakes, cast(Sequence[Any], self._layouts), strict=False):
+            if layout is None:
+                continue
+            for number, size in zip(layout[0], fake.shape, strict=True) if isinstance(fake, torch.Tensor) else [(layout, fake)]:
+                is_of_input = isinstance(number, tuple) and number[0] in ("size", "int")
+                if is_of_input and number not in known:
+                    known[number] = size
+                elif isinstance(number, tuple):
+                    others.append((number, size))
+        for number, size in others:
+            expected = computed(number, known)
+            if expected is None:
+                known[number] = size
+                continue
+            is_equal = size == expected
+            if not is_equal:  # asks: the answer is a guard, from which the ShapeEnv learns
+                raise AssertionError(f"{number} of a piece is {size}, not {expected}")
 
     def conditions(self) -> list[Condition]:
         """The conditions on dynamic sizes so far."""
@@ -180,7 +204,8 @@ class _LazyContext(TracingContext):
 @contextlib.contextmanager
 def tracing_context(inputs: Sequence[Any], graph_module: torch.fx.GraphModule | None = None) -> Iterator[_LazyContext]:
     """Enters a context for a graph with these inputs, and leaves it whatever happens."""
-    context = _LazyContext(inputs, graph_module.meta.get("open_sizes", ()) if graph_module is not None else ())
+    meta = graph_module.meta if graph_module is not None else {}
+    context = _LazyContext(inputs, meta.get("open_sizes", ()), meta.get("layouts", ()))
     with tracing(context):
         try:
             yield context
@@ -193,6 +218,26 @@ def note(conditions: Sequence[Condition]) -> None:
     """Reports conditions to the capture that is being compiled, if any."""
     if (collected := _collected.get()) is not None:
         collected += conditions
+
+
+@contextlib.contextmanager
+def noted_in_terms_of(layouts: Sequence[Any] | None) -> Iterator[None]:
+    """Conditions that are noted within are about a part's inputs: they are noted as conditions on the inputs of the graph.
+
+    Args:
+        layouts: for each input of the part its `Layout`, or None; None if nothing of it is dynamic.
+    """
+    outer = _collected.get()
+    if outer is None or layouts is None:
+        yield
+        return
+    own: list[Condition] = []
+    token = _collected.set(own)
+    try:
+        yield
+    finally:
+        _collected.reset(token)
+    outer += [in_terms_of(layouts, condition) for condition in own]
 
 
 @contextlib.contextmanager

@@ -10,7 +10,8 @@ from typing import Any, cast
 import torch
 
 from minidynamo import _C
-from minidynamo._capture.tracing_context import is_static
+from minidynamo._capture.conditions import Layout, layout_of
+from minidynamo._capture.tracing_context import is_static, noted_in_terms_of
 
 Boxed = Callable[[list[Any]], Sequence[Any]]
 """A compiled piece: takes its inputs as one list, which it may empty."""
@@ -19,7 +20,11 @@ Step = tuple[int, tuple[int, ...], tuple[int, ...]]
 """A piece's module, and the slots of its inputs and of its outputs. The first slots are the graph's inputs."""
 
 Program = tuple[tuple[torch.fx.GraphModule, ...], tuple[Step, ...], tuple[int, ...]]
-"""Distinct pieces, steps, and the slots of the graph's results."""
+"""Distinct pieces, steps, and the slots of the graph's results.
+
+Where sizes are dynamic, a piece has `meta["open_sizes"]`, as a graph has, and `meta["layouts"]`: for each input how its sizes and strides,
+or the int that it is, follow from the graph's inputs (`Layout`); None if they are fixed.
+"""
 
 
 class CompiledSteps:
@@ -32,7 +37,7 @@ class CompiledSteps:
     """
 
     def __init__(
-        self, program: Program, example_inputs: Sequence[torch.Tensor], compile_piece: Callable[[torch.fx.GraphModule, list[Any]], Any]
+        self, program: Program, example_inputs: Sequence[Any], compile_piece: Callable[[torch.fx.GraphModule, list[Any]], Any]
     ) -> None:
         modules, self._steps, self._results = program
         self._input_count = len(example_inputs)
@@ -44,13 +49,19 @@ class CompiledSteps:
             placeholders = module.graph.find_nodes(op="placeholder")
             # Equal metadata is not all that a compiler asks of the graph's own inputs.
             kinds = tuple(
-                None if x is None else (is_static(x, str(node.meta["source"])), x.is_leaf, type(x))
+                None if x is None else (is_static(x, str(node.meta["source"])), getattr(x, "is_leaf", None), type(x))
                 for x, node in zip(given, placeholders, strict=True)
             )
             key = (number, kinds)
             self._keys.append(key)
-            if key not in self._compiled:
-                examples = [_stand_in(node) if x is None else x for x, node in zip(given, placeholders, strict=True)]
+            if key in self._compiled:
+                continue
+            layouts = module.meta.get("layouts")
+            examples = [
+                _stand_in(node, layout, example_inputs) if x is None else x
+                for x, node, layout in zip(given, placeholders, layouts or [None] * len(given), strict=True)
+            ]
+            with noted_in_terms_of(layouts):
                 self._compiled[key] = compile_piece(module, examples)
 
     def callable(self, runnable: Callable[[Any], Boxed]) -> Callable[..., Any]:
@@ -60,10 +71,11 @@ class CompiledSteps:
         return _C.piecewise_callable(steps, self._results, self._input_count)
 
 
-def _stand_in(placeholder: torch.fx.Node) -> torch.Tensor:
+def _stand_in(placeholder: torch.fx.Node, layout: Layout | None, example_inputs: Sequence[Any]) -> torch.Tensor:
     """A tensor with the metadata of a value that goes from piece to piece."""
     fake = placeholder.meta["example_value"]
-    made = torch.empty_strided(fake.shape, fake.stride(), dtype=fake.dtype, device=fake.device)
+    size, stride = (fake.shape, fake.stride()) if layout is None else layout_of(layout, example_inputs)
+    made = torch.empty_strided(size, stride, dtype=fake.dtype, device=fake.device)
     if fake.requires_grad and torch.is_grad_enabled():
         return with_history(made)
     return made

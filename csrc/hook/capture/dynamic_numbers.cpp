@@ -1,6 +1,7 @@
 #include "hook/capture/dynamic_numbers.h"
 
 #include <algorithm>
+#include <bit>
 #include <string_view>
 
 #include "hook/settings.h"
@@ -116,6 +117,83 @@ class Reader {
   }
 };
 
+// The tuple (name, operands...), whose operands are the last results.
+bool push_tuple(std::vector<Ref>& results, const char* name, size_t operands) {
+  Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(operands) + 1));
+  PyTuple_SET_ITEM(tuple.get(), 0, Ref::made(PyUnicode_InternFromString(name)).release());
+  for (size_t i = operands; i > 0; --i) {
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), results.back().release());
+    results.pop_back();
+  }
+  results.push_back(std::move(tuple));
+  return true;
+}
+
+// The other way round: a step of an expression as a tuple over the last results. False: it has no such form.
+bool push_step(const SizeStep& step, const Exit& exit, const Symbols& symbols, std::vector<Ref>& results) {
+  using Kind = SizeStep::Kind;
+  auto negated = [&](Ref minus_one, const char* times) {
+    results.push_back(std::move(minus_one));
+    return push_tuple(results, times, 2);
+  };
+  switch (step.kind) {
+    case Kind::Constant:
+      results.push_back(Ref::made(PyLong_FromLongLong(step.operand)));
+      return true;
+    case Kind::Symbol: {
+      const OpenNumber& number = symbols.numbers()[static_cast<size_t>(step.operand)];
+      const auto input = std::ranges::find(exit.inputs, number.source);
+      if (!number.source || input == exit.inputs.end()) return false;
+      results.push_back(Ref::made(PyLong_FromSsize_t(input - exit.inputs.begin())));
+      if (number.dimension < 0) return push_tuple(results, "int", 1);
+      results.push_back(Ref::made(PyLong_FromLong(number.dimension)));
+      return push_tuple(results, "size", 2);
+    }
+    case Kind::Add:
+      return push_tuple(results, "+", 2);
+    case Kind::Subtract:
+      return negated(Ref::made(PyLong_FromLong(-1)), "*") && push_tuple(results, "+", 2);
+    case Kind::Multiply:
+      return push_tuple(results, "*", 2);
+    case Kind::FloorDivide:
+      return push_tuple(results, "//", 2);
+    case Kind::Modulo:
+      return push_tuple(results, "%", 2);
+    case Kind::Minimum:
+      return push_tuple(results, "min", 2);
+    case Kind::Maximum:
+      return push_tuple(results, "max", 2);
+    case Kind::FloatConstant:
+      results.push_back(Ref::made(PyFloat_FromDouble(std::bit_cast<double>(step.operand))));
+      return true;
+    case Kind::FloatOf:
+      return push_tuple(results, "float", 1);
+    case Kind::FloatAdd:
+      return push_tuple(results, "+.", 2);
+    case Kind::FloatSubtract:
+      return negated(Ref::made(PyFloat_FromDouble(-1)), "*.") && push_tuple(results, "+.", 2);
+    case Kind::FloatMultiply:
+      return push_tuple(results, "*.", 2);
+    case Kind::FloatDivide:
+      return push_tuple(results, "/.", 2);
+    case Kind::Power:
+      return push_tuple(results, "**.", 2);
+    case Kind::SquareRoot:
+      return push_tuple(results, "sqrt", 1);
+    case Kind::Order:
+      return false;
+    case Kind::Floor:
+      return push_tuple(results, "floor", 1);
+    case Kind::Ceiling:
+      return push_tuple(results, "ceil", 1);
+    case Kind::Truncate:
+      return push_tuple(results, "trunc", 1);
+    case Kind::Nearest:
+      return push_tuple(results, "round", 1);
+  }
+  return false;
+}
+
 // Which numbers of optimizers keep entries from fitting.
 std::vector<std::string> rates_that_change(const CodeCache& cache, ConfigId id, const FrameView& view) {
   std::vector<std::string> found;
@@ -213,6 +291,13 @@ bool announce_open_sizes(PyObject* graph_module, const Exit& exit, const Symbols
     PyTuple_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i), dimensions.release());
   }
   return meta && PyDict_SetItemString(meta.get(), kOpenSizes, all.get()) == 0;
+}
+
+Ref number_of_inputs(Expression expression, const Exit& exit, const Symbols& symbols) {
+  std::vector<Ref> results;
+  for (const SizeStep& step : steps_of(expression))
+    if (!push_step(step, exit, symbols, results)) return nullptr;
+  return std::move(results.back());
 }
 
 std::optional<std::vector<SizeCondition>> size_conditions(PyObject* graph_module, const Exit& exit,

@@ -38,6 +38,9 @@ bool announce_open_sizes(PyObject* graph_module, const Exit& exit, const Symbols
 std::optional<std::vector<SizeCondition>> size_conditions(PyObject* graph_module, const Exit& exit,
                                                           const Symbols& symbols);
 
+// A number as such conditions have it; null: it is made of one that has no place among the inputs, or in another way.
+Ref number_of_inputs(Expression expression, const Exit& exit, const Symbols& symbols);
+
 // The limits that the configuration, and earlier captures, set for numbers that only the run of a graph knows.
 UnbackedNumberLimits unbacked_number_limits(PyCodeObject* code, ConfigId id, PyObject* config);
 

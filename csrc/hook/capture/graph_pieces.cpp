@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "graph/pieces.h"
+#include "hook/capture/dynamic_numbers.h"
 #include "python/process/out_of_memory.h"
 #include "tensor/fake/fake.h"
 #include "tensor/fake/tensor_facts.h"
 #include "tensor/process/thread_modes.h"
+#include "tensor/symbolic/symbolic_size.h"
 
 namespace minidynamo {
-
 namespace {
 
 // Which of them do, a fake does not show.
@@ -29,23 +31,103 @@ bool inputs_share_written_memory(const Tracer& tracer, const Exit& exit) {
   return std::ranges::any_of(groups, [](const std::vector<uint32_t>& group) { return group.size() > 1; });
 }
 
+// Tells the backend which sizes of a piece's inputs are dynamic, and how they follow from the inputs of the graph.
+class DynamicSizesOfPieces {
+ public:
+  DynamicSizesOfPieces(const Tracer& tracer, const Exit& exit) : tracer_(tracer), exit_(exit) {}
+
+  // False: a size has no form that can be told.
+  bool read(const Division& division) {
+    of_module_.resize(division.modules);
+    for (const Piece& piece : division.pieces)
+      if (Described& described = of_module_[piece.module]; !described.open_sizes && !read(piece, described))
+        return false;
+    return true;
+  }
+
+  // False with a Python error set.
+  bool announce(PyObject* modules) const {
+    for (size_t i = 0; i < of_module_.size(); ++i) {
+      PyObject* module = PyTuple_GET_ITEM(modules, static_cast<Py_ssize_t>(i));
+      const Ref meta = Ref::steal(PyObject_GetAttrString(module, "meta"));
+      const auto& [open_sizes, layouts] = of_module_[i];
+      if (!meta || PyDict_SetItemString(meta.get(), "open_sizes", open_sizes.get()) < 0 ||
+          PyDict_SetItemString(meta.get(), "layouts", layouts.get()) < 0)
+        return false;
+    }
+    return true;
+  }
+
+ private:
+  struct Described {
+    Ref open_sizes, layouts;
+  };
+  const Tracer& tracer_;
+  const Exit& exit_;
+  std::vector<Described> of_module_;
+
+  Ref number(Expression expression) const { return number_of_inputs(expression, exit_, tracer_.symbols); }
+
+  Ref numbers(const std::vector<Expression>& expressions) const {
+    Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(expressions.size())));
+    for (size_t i = 0; i < expressions.size(); ++i) {
+      Ref item = number(expressions[i]);
+      if (!item) return nullptr;
+      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item.release());
+    }
+    return tuple;
+  }
+
+  bool read(const Piece& piece, Described& described) const {
+    const Ref open = Ref::made(PyList_New(0)), layouts = Ref::made(PyList_New(0));
+    for (const NodeId input : piece.inputs) {
+      PyObject* example = tracer_.graph.nodes()[input].example.get();
+      Ref dimensions = Ref::none(), layout = Ref::none();
+      if (is_symbolic_int(example)) {
+        layout = number(expression_of(example));
+      } else if (const auto symbolic = symbolic_layout(example)) {
+        const Ref sizes = numbers(symbolic->sizes), strides = numbers(symbolic->strides);
+        layout = sizes && strides ? Ref::made(PyTuple_Pack(2, sizes.get(), strides.get())) : Ref();
+        const Ref list = Ref::made(PyList_New(0));
+        for (size_t d = 0; d < symbolic->sizes.size(); ++d)
+          if (!is_constant_expression(symbolic->sizes[d]))
+            PyList_Append(list.get(), Ref::made(PyLong_FromSize_t(d)).get());
+        dimensions = Ref::made(PyList_AsTuple(list.get()));
+      } else {
+        dimensions = Ref::made(PyTuple_New(0));
+      }
+      if (!layout) return false;
+      PyList_Append(open.get(), dimensions.get());
+      PyList_Append(layouts.get(), layout.get());
+    }
+    described = {Ref::made(PyList_AsTuple(open.get())), Ref::made(PyList_AsTuple(layouts.get()))};
+    return true;
+  }
+};
+
 }  // namespace
 
 bool announce_pieces(PyObject* graph_module, const Tracer& tracer, const Exit& exit, const std::string& name) {
   Division division;
-  if (tracer.symbols.active())
-    division.report = "sizes may differ from call to call";
+  if (std::ranges::any_of(tracer.symbols.numbers(), [](const OpenNumber& number) { return !number.source; }))
+    division.report = "a size is known to the run of the graph alone";
   else if (inputs_share_written_memory(tracer, exit))
     division.report = "inputs share memory that is written to";
   else
     division = divide(tracer.graph, {exit.outputs, tracer.storages.writes, gradients_are_on(),
                                      gradients_are_on() && !tracer.limits.below_autograd});
+  DynamicSizesOfPieces sizes(tracer, exit);
+  if (tracer.symbols.active() && !division.pieces.empty() && !sizes.read(division)) {
+    division.pieces.clear();
+    division.report = "a size between two pieces is computed in a way that cannot be told";
+  }
   const Ref meta = Ref::steal(PyObject_GetAttrString(graph_module, "meta"));
   const Ref report = Ref::made(PyUnicode_FromString(division.report.c_str()));
   if (!meta || PyDict_SetItemString(meta.get(), "regions", report.get()) < 0) return false;
   if (division.pieces.empty()) return true;
   const Ref program = to_program(tracer.graph, division, exit.outputs, name);
-  return program && PyDict_SetItemString(meta.get(), "pieces", program.get()) == 0;
+  if (!program || (tracer.symbols.active() && !sizes.announce(PyTuple_GET_ITEM(program.get(), 0)))) return false;
+  return PyDict_SetItemString(meta.get(), "pieces", program.get()) == 0;
 }
 
 }  // namespace minidynamo

@@ -288,6 +288,14 @@ OpenDimensions dimensions_to_open(PyObject* real, OpenDimensions wanted) {
 
 bool has_symbolic_sizes(PyObject* fake) noexcept { return is_fake(fake) && SymbolicFake::of(unpack_tensor(fake)); }
 
+std::optional<SizesAndStrides> symbolic_layout(PyObject* fake) {
+  if (!is_fake(fake)) return std::nullopt;
+  const auto* symbolic = dynamic_cast<const SymbolicFake*>(unpack_tensor(fake).unsafeGetTensorImpl());
+  if (!symbolic) return std::nullopt;
+  const SymbolicLayout& layout = *symbolic->symbols();
+  return SizesAndStrides{{layout.sizes.begin(), layout.sizes.end()}, {layout.strides.begin(), layout.strides.end()}};
+}
+
 int dimension_of_size(PyObject* fake, Expression size) noexcept {
   const SymbolicFake* symbolic = SymbolicFake::of(unpack_tensor(fake));
   if (!symbolic) return -1;

@@ -3,6 +3,7 @@
 #include <ATen/MemoryOverlap.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <unordered_set>
 
@@ -11,6 +12,7 @@
 #include "tensor/fake/fake.h"
 #include "tensor/fake/fake_tensor.h"
 #include "tensor/fake/tensor_object.h"
+#include "tensor/symbolic/symbolic_size.h"
 #include "tensor/values/real_storages.h"
 
 namespace minidynamo {
@@ -116,7 +118,8 @@ const void* storage_of_fake(PyObject* object) noexcept {
 bool append_metadata(PyObject* fake, std::string& bytes) {
   if (!is_fake(fake)) return false;
   const c10::TensorImpl& tensor = *unpack_tensor(fake).unsafeGetTensorImpl();
-  if (tensor.layout() != c10::kStrided || tensor.has_symbolic_sizes_strides()) return false;
+  const std::optional<SizesAndStrides> symbolic = symbolic_layout(fake);
+  if (tensor.layout() != c10::kStrided || (!symbolic && tensor.has_symbolic_sizes_strides())) return false;
   auto add = [&](const auto value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof value); };
   add(Py_TYPE(fake));
   add(tensor.key_set().raw_repr());
@@ -125,6 +128,12 @@ bool append_metadata(PyObject* fake, std::string& bytes) {
   add(tensor.device().index());
   add(tensor.requires_grad());
   add(tensor.dim());
+  add(symbolic.has_value());
+  if (symbolic) {
+    for (const Expression size : symbolic->sizes) add(size.id);
+    for (const Expression stride : symbolic->strides) add(stride.id);
+    return true;
+  }
   for (const int64_t size : tensor.sizes()) add(size);
   for (const int64_t stride : tensor.strides()) add(stride);
   return true;

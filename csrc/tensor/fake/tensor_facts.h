@@ -32,8 +32,8 @@ Ref tensor_fact(PyObject* tensor, TensorFact fact) noexcept;
 
 // The storage that a fake shows, as an address that is true while the fake lives; null for what is no fake.
 const void* storage_of_fake(PyObject* fake) noexcept;
-// Adds all that there is to say of a fake but its place in memory, as bytes: for equal ones kernels are equal. False:
-// it is no fake, or its sizes are symbols.
+// Adds all that there is to say of a fake but its place in memory, as bytes: for equal ones kernels are equal. Symbolic
+// sizes are their expressions. False: it is no fake, or has sizes of another trace's.
 bool append_metadata(PyObject* fake, std::string& bytes);
 // A tensor that is no fake, has no elements, and is of the same dtype, device and layout: for questions about kinds.
 Ref empty_tensor_like(PyObject* fake);

@@ -8,6 +8,7 @@
 // Needs no LibTorch.
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "python/ref.h"
@@ -47,6 +48,11 @@ OpenDimensions dimensions_to_open(PyObject* real, OpenDimensions wanted);
 Ref make_symbolic_fake(PyObject* real, OpenDimensions open, const std::vector<Expression>& symbols);
 // True if a fake has symbolic sizes.
 bool has_symbolic_sizes(PyObject* fake) noexcept;
+// The sizes and strides of such a fake, constants among them, also after its trace; nullopt for any other object.
+struct SizesAndStrides {
+  std::vector<Expression> sizes, strides;
+};
+std::optional<SizesAndStrides> symbolic_layout(PyObject* fake);
 // Which dimension of a fake has this size; -1: none.
 int dimension_of_size(PyObject* fake, Expression size) noexcept;
 // The size of a real tensor in one dimension. No Python error, no check.
