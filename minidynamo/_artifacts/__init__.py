@@ -85,7 +85,7 @@ def load_or_compile(
     tensors = [x for x in example_inputs if isinstance(x, torch.Tensor)]
     shares_memory = len({x.untyped_storage()._cdata for x in tensors}) < len(tensors)
     recorder = Recorder(shares_memory, lambda entry, libraries: _write(name, entry, libraries), _not_kept, when_built)
-    # What the compiler wants of dynamic sizes for the backward graph has to be known when the capture gets its guards.
+    # The conditions on dynamic sizes that come of the backward graph have to be known when the capture gets its guards.
     with _asking_inductor(with_backward or has_open_sizes(graph_module)):
         return Compiled(compile_graph(recorder.around, recorder.forward_done), recorder)
 
@@ -153,7 +153,7 @@ def _function_of(name: str, entry: Any) -> Boxed | None:
 
 
 def _or_none(name: str, load: Callable[[], Loaded]) -> Loaded | None:
-    """What is loaded of an entry, or None, with a word in the log, if that fails: the graph is compiled then."""
+    """Loads a part of an entry. If that fails, the log says so, and the graph is compiled."""
     try:
         return load()
     except MemoryError:
