@@ -13,7 +13,7 @@ A fourth process runs later steps of both in turns: `steady` is the median ratio
 Models of transformers with 12 layers (ResNet-50: 16 blocks), width 64, and AlexNet, which repeats nothing; random weights; results are
 compared with eager.
 
-    python bench/compile_time.py [--only bert,vit] [--inference | --training] [--json FILE] [--table FILE] [--plot FILE] [--smoke]
+    python bench/compile_time.py [--only bert,vit] [--inference | --training] [--dynamic] [--json FILE] [--table FILE] [--plot FILE]
     python bench/compile_time.py --from FILE.json --table FILE --plot FILE
 """
 
@@ -132,17 +132,18 @@ class Step:
                 sum(x.float().square().mean() for x in tensors if x.requires_grad).backward()  # type: ignore[union-attr]
         return [*tensors, *(p.grad for p in self.model.parameters() if p.grad is not None)]
 
-    def compiled(self, front_end: str) -> Callable[..., Any]:
+    def compiled(self, front_end: str, dynamic: bool) -> Callable[..., Any]:
+        """By one of the front ends: all sizes of inputs are dynamic, or those that differ from call to call, which none does here."""
         if front_end == "torch":
             import torch
 
-            return torch.compile(self.model)
+            return torch.compile(self.model, dynamic=dynamic or None)
         import minidynamo
 
-        return minidynamo.compile(self.model)
+        return minidynamo.compile(self.model, dynamic=dynamic or None)
 
 
-def measure(name: str, front_end: str, training: bool) -> dict[str, Any]:
+def measure(name: str, front_end: str, training: bool, dynamic: bool) -> dict[str, Any]:
     """In the process that is measured: seconds of the first step, and how far results are from eager's."""
     step = Step(name, training)
 
@@ -154,16 +155,16 @@ def measure(name: str, front_end: str, training: bool) -> dict[str, Any]:
     expected = [x.detach().clone() for x in step(step.model)]
     step.model.load_state_dict(state)
     began, wall_began = seconds(), time.perf_counter()
-    found = step(step.compiled(front_end))
+    found = step(step.compiled(front_end, dynamic))
     took, wall = seconds() - began, time.perf_counter() - wall_began
     error = max(float((a - b).abs().max() / (b.abs().max() + 1e-6)) if a.numel() else 0.0 for a, b in zip(found, expected, strict=True))
     return {"seconds": took, "wall": wall, "error": error}
 
 
-def measure_steady(name: str, training: bool, rounds: int = 60, batch: int = 5) -> dict[str, Any]:
+def measure_steady(name: str, training: bool, dynamic: bool, rounds: int = 60, batch: int = 5) -> dict[str, Any]:
     """CPU seconds of a later step: the medians of both front ends, and the median ratio of a round of ours to the next of theirs."""
     step = Step(name, training)
-    calls = {front_end: step.compiled(front_end) for front_end in FRONT_ENDS}
+    calls = {front_end: step.compiled(front_end, dynamic) for front_end in FRONT_ENDS}
     times: dict[str, list[float]] = {front_end: [] for front_end in FRONT_ENDS}
     for call in calls.values():
         for _ in range(5):
@@ -197,14 +198,15 @@ def run(arguments: list[str], torch_folder: pathlib.Path, artifact_folder: pathl
     return result
 
 
-def row(name: str, training: bool) -> dict[str, Any]:
+def row(name: str, training: bool, dynamic: bool) -> dict[str, Any]:
     """Everything of one model: the three kinds of each front end, and later steps of both."""
-    found: dict[str, Any] = {"model": name, "training": training}
+    found: dict[str, Any] = {"model": name, "training": training, "dynamic": dynamic}
+    asked = [name, str(int(training)), str(int(dynamic))]
     with tempfile.TemporaryDirectory(prefix="compile-time-") as name_of_folder:
         # Ours compiles in a folder of torch's that torch.compile has not filled.
         theirs, beside_ours, ours = (pathlib.Path(name_of_folder, part) for part in ("torch", "beside_minidynamo", "minidynamo"))
         for front_end, torch_folder in (("torch", theirs), ("minidynamo", beside_ours)):
-            arguments = [front_end, name, str(int(training))]
+            arguments = [front_end, *asked]
             cold = run(arguments, torch_folder, ours)
             if front_end == "torch":
                 _keep_probes(theirs)
@@ -212,7 +214,7 @@ def row(name: str, training: bool) -> dict[str, Any]:
                 _keep_answers(beside_ours, ours)
             known = run(arguments, torch_folder, ours)
             found[front_end] = dict(zip(KINDS, (cold, known, run(arguments, torch_folder, ours)), strict=True))
-        found["steady"] = run(["steady", name, str(int(training))], theirs, ours)
+        found["steady"] = run(["steady", *asked], theirs, ours)
     return found
 
 
@@ -231,7 +233,7 @@ def _keep_answers(torch_folder: pathlib.Path, artifact_folder: pathlib.Path) -> 
 
 
 def title(row: dict[str, Any]) -> str:
-    return row["model"] + (", training" if row["training"] else "")
+    return row["model"] + (", dynamic sizes" if row.get("dynamic") else "") + (", training" if row["training"] else "")
 
 
 def ratio(row: dict[str, Any], kind: str, quantity: str = "seconds") -> float:
@@ -275,16 +277,18 @@ def main() -> None:
     parser.add_argument("--only", default="bert,gpt2,llama,vit,resnet50,alexnet")
     parser.add_argument("--inference", action="store_true")
     parser.add_argument("--training", action="store_true")
+    parser.add_argument("--dynamic", action="store_true", help="all sizes of inputs are dynamic")
     parser.add_argument("--json", metavar="FILE", type=pathlib.Path, help="a file for the figures; kept up while they come")
     parser.add_argument("--table", metavar="FILE", type=pathlib.Path, help="a file for the figures as docs/benchmarks.md has them")
     parser.add_argument("--plot", metavar="FILE", type=pathlib.Path, help="an image of them (needs matplotlib)")
     parser.add_argument("--from", dest="known", metavar="FILE", type=pathlib.Path, help="measure nothing; take the figures of --json")
     parser.add_argument("--smoke", action="store_true", help="one small model")
-    parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--measure", nargs=4, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.measure:
-        what, name, training = arguments.measure
-        print(json.dumps(measure_steady(name, training == "1") if what == "steady" else measure(name, what, training == "1")))
+        what, name, *switches = arguments.measure
+        training, dynamic = (switch == "1" for switch in switches)
+        print(json.dumps(measure_steady(name, training, dynamic) if what == "steady" else measure(name, what, training, dynamic)))
         return
     rows = json.loads(arguments.known.read_text())["rows"] if arguments.known else measured_rows(arguments)
     if arguments.table:
@@ -301,20 +305,20 @@ def measured_rows(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     both = arguments.inference == arguments.training
     ways = [False] * (both or arguments.inference) + [True] * (both or arguments.training)
     rows: list[dict[str, Any]] = []
-    print(f"{'CPU s of the first step':26}" + "".join(f"{kind:>42}" for kind in KINDS) + f"{'steady':>10}{'error':>18}")
+    print(f"{'CPU s of the first step':30}" + "".join(f"{kind:>42}" for kind in KINDS) + f"{'steady':>10}{'error':>18}")
     with tempfile.TemporaryDirectory() as folder:  # for the header that torch compiles once on a machine, outside its cache folder
-        run(["torch", "small", "0"], pathlib.Path(folder), pathlib.Path(folder))
-    print(" " * 26 + f"{'torch':>12}{'minidynamo':>14}{'ratio':>8}{'wall':>8}" * len(KINDS) + f"{'ratio':>10}{'torch':>9}{'ours':>9}")
+        run(["torch", "small", "0", "0"], pathlib.Path(folder), pathlib.Path(folder))
+    print(" " * 30 + f"{'torch':>12}{'minidynamo':>14}{'ratio':>8}{'wall':>8}" * len(KINDS) + f"{'ratio':>10}{'torch':>9}{'ours':>9}")
     for name in ["small"] if arguments.smoke else arguments.only.split(","):
         for training in [False] if arguments.smoke else ways:
-            found = row(name, training)
+            found = row(name, training, arguments.dynamic)
             rows.append(found)
             cells = []
             for kind in KINDS:
                 theirs, ours = (found[front_end][kind]["seconds"] for front_end in FRONT_ENDS)
                 cells.append(f"{theirs:12.2f}{ours:14.2f}{ratio(found, kind):8.3f}{ratio(found, kind, 'wall'):8.3f}")
             errors = "".join(f"{max(found[front_end][kind]['error'] for kind in KINDS):9.0e}" for front_end in FRONT_ENDS)
-            print(f"{title(found):26}" + "".join(cells) + f"{found['steady']['ratio']:10.3f}" + errors, flush=True)
+            print(f"{title(found):30}" + "".join(cells) + f"{found['steady']['ratio']:10.3f}" + errors, flush=True)
             if arguments.json:
                 arguments.json.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1))
     return rows
