@@ -402,8 +402,8 @@ class Cutter {
                                               const std::vector<NodeId>& outputs) const;
 };
 
-// True if a call makes a view of its only tensor, and does nothing else. A function with its own backward (a subgraph)
-// does not count: called again in each piece, its backward would get the gradient in parts.
+// True if a call makes a view of its only tensor, by sizes at most, and does nothing else. A function with its own
+// backward (a subgraph) does not count: called again in each piece, its backward would get the gradient in parts.
 bool Cutter::is_view(int32_t edge) const {
   if (edge < 0) return false;
   const auto call = static_cast<size_t>(edge);
@@ -414,7 +414,9 @@ bool Cutter::is_view(int32_t edge) const {
       node.args, [](const Argument& argument) { return argument.kind == Argument::Kind::Subgraph; });
   if (!is_operator || (node.kind == NodeKind::CallFunction && PyFunction_Check(node.target.get()))) return false;
   const void* storage = storage_of(edge);
-  const auto is_number = [this](int32_t from) { return is_size(from) || !is_fake(example_of(from)); };
+  const auto is_number = [this](int32_t from) {  // that each piece has, or can compute
+    return is_size(from) || (from < 0 && is_symbolic_int(example_of(from)));
+  };
   const std::vector<int32_t>& edges = calls_.calls[call].edges;
   return storage && std::ranges::count_if(edges, is_number) + 1 == std::ssize(edges) &&
          std::ranges::all_of(edges, [&](int32_t from) { return is_number(from) || storage == storage_of(from); });
