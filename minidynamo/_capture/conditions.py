@@ -18,6 +18,7 @@ Condition = tuple[str, Number | Float, Number | Float]
 _RELATIONS: dict[str, Callable[[Any, Any], bool]] = {"==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le}
 _FUNCTIONS: dict[str, Callable[..., int | float]] = {
     "+": operator.add,
+    "-": operator.sub,
     "*": operator.mul,
     "//": operator.floordiv,
     "%": operator.mod,
@@ -30,12 +31,13 @@ _FUNCTIONS: dict[str, Callable[..., int | float]] = {
     "float": float,
     "sqrt": math.sqrt,
     "+.": operator.add,
+    "-.": operator.sub,
     "*.": operator.mul,
     "/.": operator.truediv,
     "**.": operator.pow,
 }
 
-_OF_SYMBOLS = frozenset("+*%") | {"//"}
+_OF_SYMBOLS = frozenset("+-*%") | {"//"}
 
 
 def hold(conditions: Sequence[Condition], inputs: Sequence[Any]) -> bool:

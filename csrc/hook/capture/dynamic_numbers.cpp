@@ -6,6 +6,7 @@
 
 #include "hook/settings.h"
 #include "python/named_item.h"
+#include "python/objects/sequence.h"
 #include "python/process/out_of_memory.h"
 #include "tensor/fake/fake.h"
 #include "world/proxies/dynamic_float.h"
@@ -16,12 +17,34 @@ namespace {
 constexpr const char* kOpenSizes = "open_sizes";
 constexpr const char* kConditions = "size_conditions";
 
+bool is_unknown(const OpenNumber& number) { return !number.source; }
+
 std::optional<int32_t> symbol_of(const Symbols& symbols, const Source* source, int32_t dimension) {
   const std::vector<OpenNumber>& numbers = symbols.numbers();
   for (size_t i = 0; i < numbers.size(); ++i)
     if (numbers[i].source == source && numbers[i].dimension == dimension) return static_cast<int32_t>(i);
   return std::nullopt;
 }
+
+// The steps that conditions of backends may have, by their names in these (_capture/conditions.py).
+constexpr std::pair<SizeStep::Kind, const char*> kStepNames[] = {{SizeStep::Kind::Add, "+"},
+                                                                 {SizeStep::Kind::Subtract, "-"},
+                                                                 {SizeStep::Kind::Multiply, "*"},
+                                                                 {SizeStep::Kind::FloorDivide, "//"},
+                                                                 {SizeStep::Kind::Modulo, "%"},
+                                                                 {SizeStep::Kind::Minimum, "min"},
+                                                                 {SizeStep::Kind::Maximum, "max"},
+                                                                 {SizeStep::Kind::FloatOf, "float"},
+                                                                 {SizeStep::Kind::FloatAdd, "+."},
+                                                                 {SizeStep::Kind::FloatSubtract, "-."},
+                                                                 {SizeStep::Kind::FloatMultiply, "*."},
+                                                                 {SizeStep::Kind::FloatDivide, "/."},
+                                                                 {SizeStep::Kind::Power, "**."},
+                                                                 {SizeStep::Kind::SquareRoot, "sqrt"},
+                                                                 {SizeStep::Kind::Floor, "floor"},
+                                                                 {SizeStep::Kind::Ceiling, "ceil"},
+                                                                 {SizeStep::Kind::Truncate, "trunc"},
+                                                                 {SizeStep::Kind::Nearest, "round"}};
 
 // From the tuples of Python.
 class Reader {
@@ -31,18 +54,22 @@ class Reader {
   std::optional<SizeCondition> condition(PyObject* object) const {
     if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != 3) return std::nullopt;
     const std::string_view relation = text(PyTuple_GET_ITEM(object, 0));
-    PyObject *left = PyTuple_GET_ITEM(object, 1), *right = PyTuple_GET_ITEM(object, 2);
-    if (const auto a = number(left), b = number(right); a && b) return related(relation, *a, *b);
-    const auto a = real(left), b = real(right);
-    return a && b ? related(relation, *a, *b) : std::nullopt;
+    const auto left = number(PyTuple_GET_ITEM(object, 1)), right = number(PyTuple_GET_ITEM(object, 2));
+    if (!left || !right || left->is_float != right->is_float) return std::nullopt;
+    if (left->is_float) return related(relation, FloatExpression{left->value}, FloatExpression{right->value});
+    return related(relation, left->value, right->value);
   }
 
  private:
+  struct Number {
+    Expression value;  // the bits of a float
+    bool is_float;
+  };
   const Exit& exit_;
   const Symbols& symbols_;
 
-  template <typename Number>
-  static std::optional<SizeCondition> related(std::string_view relation, Number left, Number right) {
+  template <typename Expression>
+  static std::optional<SizeCondition> related(std::string_view relation, Expression left, Expression right) {
     if (relation == "==") return is_equal(left, right);
     if (relation == "!=") return is_equal(left, right).negated();
     if (relation == "<") return is_less(left, right);
@@ -55,56 +82,31 @@ class Reader {
     return characters ? characters : "";
   }
 
-  std::optional<Expression> number(PyObject* object) const {
+  std::optional<Number> number(PyObject* object) const {
     if (PyLong_Check(object)) {
       int overflow = 0;
       const int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
-      return overflow ? std::nullopt : std::optional(constant(value));
+      return overflow ? std::nullopt : std::optional(Number{constant(value), false});
     }
+    if (PyFloat_Check(object)) return Number{float_constant(PyFloat_AS_DOUBLE(object)).bits, true};
     if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) < 2) return std::nullopt;
     const std::string_view name = text(PyTuple_GET_ITEM(object, 0));
     PyObject* first = PyTuple_GET_ITEM(object, 1);
-    if (name == "int") return input(first, nullptr);
-    if (PyTuple_GET_SIZE(object) == 2) {
-      const std::optional<FloatExpression> made_of = real(first);
-      if (!made_of) return std::nullopt;
-      if (name == "floor") return rounded(Rounding::Floor, *made_of);
-      if (name == "ceil") return rounded(Rounding::Ceiling, *made_of);
-      if (name == "trunc") return rounded(Rounding::Truncate, *made_of);
-      if (name == "round") return rounded(Rounding::Nearest, *made_of);
+    PyObject* second = PyTuple_GET_SIZE(object) == 3 ? PyTuple_GET_ITEM(object, 2) : nullptr;
+    if (name == "int" || (name == "size" && second)) {
+      const std::optional<Expression> found = input(first, name == "size" ? second : nullptr);
+      return found ? std::optional(Number{*found, false}) : std::nullopt;
     }
-    if (PyTuple_GET_SIZE(object) != 3) return std::nullopt;
-    PyObject* second = PyTuple_GET_ITEM(object, 2);
-    if (name == "size") return input(first, second);
-    const std::optional<Expression> left = number(first), right = number(second);
-    if (!left || !right) return std::nullopt;
-    if (name == "+") return *left + *right;
-    if (name == "*") return *left * *right;
-    if (name == "//") return floor_divide(*left, *right);
-    if (name == "%") return modulo(*left, *right);
-    if (name == "min") return minimum(*left, *right);
-    if (name == "max") return maximum(*left, *right);
-    return std::nullopt;
-  }
-
-  std::optional<FloatExpression> real(PyObject* object) const {
-    if (PyFloat_Check(object)) return float_constant(PyFloat_AS_DOUBLE(object));
-    if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) < 2) return std::nullopt;
-    const std::string_view name = text(PyTuple_GET_ITEM(object, 0));
-    PyObject* first = PyTuple_GET_ITEM(object, 1);
-    if (name == "float") {
-      const std::optional<Expression> integer = number(first);
-      return integer ? std::optional(float_of(*integer)) : std::nullopt;
-    }
-    const std::optional<FloatExpression> left = real(first);
-    if (left && name == "sqrt") return square_root(*left);
-    const auto right = PyTuple_GET_SIZE(object) == 3 ? real(PyTuple_GET_ITEM(object, 2)) : std::nullopt;
-    if (!left || !right) return std::nullopt;
-    if (name == "+.") return *left + *right;
-    if (name == "*.") return *left * *right;
-    if (name == "/.") return *left / *right;
-    if (name == "**.") return power(*left, *right);
-    return std::nullopt;
+    const auto row =
+        std::ranges::find(kStepNames, name, [](const auto& step) { return std::string_view(step.second); });
+    if (row == std::end(kStepNames)) return std::nullopt;
+    const SizeStep::Kind kind = row->first;
+    if (operands_of(kind) != PyTuple_GET_SIZE(object) - 1) return std::nullopt;
+    const bool takes_floats = kind > SizeStep::Kind::FloatOf;
+    const std::optional<Number> left = second ? number(first) : Number{{}, takes_floats};
+    const std::optional<Number> right = number(second ? second : first);
+    if (!left || !right || left->is_float != takes_floats || right->is_float != takes_floats) return std::nullopt;
+    return Number{result_of({kind}, left->value, right->value), is_float_step(kind)};
   }
 
   std::optional<Expression> input(PyObject* position, PyObject* dimension) const {
@@ -117,81 +119,42 @@ class Reader {
   }
 };
 
-// The tuple (name, operands...), whose operands are the last results.
-bool push_tuple(std::vector<Ref>& results, const char* name, size_t operands) {
-  Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(operands) + 1));
+// The last results become the operands of a tuple.
+void push_tuple(std::vector<Ref>& results, const char* name, int operands) {
+  Ref tuple = Ref::made(PyTuple_New(operands + 1));
   PyTuple_SET_ITEM(tuple.get(), 0, Ref::made(PyUnicode_InternFromString(name)).release());
-  for (size_t i = operands; i > 0; --i) {
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), results.back().release());
+  for (int i = operands; i > 0; --i) {
+    PyTuple_SET_ITEM(tuple.get(), i, results.back().release());
     results.pop_back();
   }
   results.push_back(std::move(tuple));
-  return true;
 }
 
 // The other way round: a step of an expression as a tuple over the last results. False: it has no such form.
 bool push_step(const SizeStep& step, const Exit& exit, const Symbols& symbols, std::vector<Ref>& results) {
   using Kind = SizeStep::Kind;
-  auto negated = [&](Ref minus_one, const char* times) {
-    results.push_back(std::move(minus_one));
-    return push_tuple(results, times, 2);
-  };
-  switch (step.kind) {
-    case Kind::Constant:
-      results.push_back(Ref::made(PyLong_FromLongLong(step.operand)));
-      return true;
-    case Kind::Symbol: {
-      const OpenNumber& number = symbols.numbers()[static_cast<size_t>(step.operand)];
-      const auto input = std::ranges::find(exit.inputs, number.source);
-      if (!number.source || input == exit.inputs.end()) return false;
-      results.push_back(Ref::made(PyLong_FromSsize_t(input - exit.inputs.begin())));
-      if (number.dimension < 0) return push_tuple(results, "int", 1);
-      results.push_back(Ref::made(PyLong_FromLong(number.dimension)));
-      return push_tuple(results, "size", 2);
-    }
-    case Kind::Add:
-      return push_tuple(results, "+", 2);
-    case Kind::Subtract:
-      return negated(Ref::made(PyLong_FromLong(-1)), "*") && push_tuple(results, "+", 2);
-    case Kind::Multiply:
-      return push_tuple(results, "*", 2);
-    case Kind::FloorDivide:
-      return push_tuple(results, "//", 2);
-    case Kind::Modulo:
-      return push_tuple(results, "%", 2);
-    case Kind::Minimum:
-      return push_tuple(results, "min", 2);
-    case Kind::Maximum:
-      return push_tuple(results, "max", 2);
-    case Kind::FloatConstant:
-      results.push_back(Ref::made(PyFloat_FromDouble(std::bit_cast<double>(step.operand))));
-      return true;
-    case Kind::FloatOf:
-      return push_tuple(results, "float", 1);
-    case Kind::FloatAdd:
-      return push_tuple(results, "+.", 2);
-    case Kind::FloatSubtract:
-      return negated(Ref::made(PyFloat_FromDouble(-1)), "*.") && push_tuple(results, "+.", 2);
-    case Kind::FloatMultiply:
-      return push_tuple(results, "*.", 2);
-    case Kind::FloatDivide:
-      return push_tuple(results, "/.", 2);
-    case Kind::Power:
-      return push_tuple(results, "**.", 2);
-    case Kind::SquareRoot:
-      return push_tuple(results, "sqrt", 1);
-    case Kind::Order:
-      return false;
-    case Kind::Floor:
-      return push_tuple(results, "floor", 1);
-    case Kind::Ceiling:
-      return push_tuple(results, "ceil", 1);
-    case Kind::Truncate:
-      return push_tuple(results, "trunc", 1);
-    case Kind::Nearest:
-      return push_tuple(results, "round", 1);
+  if (step.kind == Kind::Constant) {
+    results.push_back(Ref::made(PyLong_FromLongLong(step.operand)));
+    return true;
   }
-  return false;
+  if (step.kind == Kind::FloatConstant) {
+    results.push_back(Ref::made(PyFloat_FromDouble(std::bit_cast<double>(step.operand))));
+    return true;
+  }
+  if (step.kind == Kind::Symbol) {
+    const OpenNumber& number = symbols.numbers()[static_cast<size_t>(step.operand)];
+    const auto input = std::ranges::find(exit.inputs, number.source);
+    if (!number.source || input == exit.inputs.end()) return false;
+    results.push_back(Ref::made(PyLong_FromSsize_t(input - exit.inputs.begin())));
+    const bool is_size = number.dimension >= 0;
+    if (is_size) results.push_back(Ref::made(PyLong_FromLong(number.dimension)));
+    push_tuple(results, is_size ? "size" : "int", is_size ? 2 : 1);
+    return true;
+  }
+  const auto row = std::ranges::find(kStepNames, step.kind, &std::pair<Kind, const char*>::first);
+  if (row == std::end(kStepNames)) return false;
+  push_tuple(results, row->second, operands_of(step.kind));
+  return true;
 }
 
 // Which numbers of optimizers keep entries from fitting.
@@ -267,27 +230,26 @@ UnbackedNumberLimits unbacked_number_limits(PyCodeObject* code, ConfigId id, PyO
   return limits;
 }
 
+bool has_unknown_numbers(const Symbols& symbols) { return std::ranges::any_of(symbols.numbers(), is_unknown); }
+
+Ref dimensions_tuple(OpenDimensions open) {
+  std::vector<Ref> dimensions;
+  for (int d = 0; d < 64; ++d)
+    if (open >> d & 1) dimensions.push_back(Ref::made(PyLong_FromLong(d)));
+  return tuple_of(dimensions);
+}
+
 bool announce_open_sizes(PyObject* graph_module, const Exit& exit, const Symbols& symbols) {
   if (!symbols.active()) return true;
   const Ref meta = Ref::steal(PyObject_GetAttrString(graph_module, "meta"));
-  const auto is_unknown = [](const OpenNumber& number) { return !number.source; };
-  if (meta && std::ranges::any_of(symbols.numbers(), is_unknown) &&
-      PyDict_SetItemString(meta.get(), "unbacked_numbers", Py_True) < 0)
+  if (meta && has_unknown_numbers(symbols) && PyDict_SetItemString(meta.get(), "unbacked_numbers", Py_True) < 0)
     return false;
   if (std::ranges::all_of(symbols.numbers(), is_unknown)) return true;
   const Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(exit.inputs.size())));
   for (size_t i = 0; i < exit.inputs.size(); ++i) {
     const Source* source = exit.inputs[i];
     Ref dimensions = Ref::none();
-    if (is_tensor(source->value.get())) {
-      const Ref list = Ref::made(PyList_New(0));
-      for (int d = 0; d < 64; ++d) {
-        if (!(source->open_sizes >> d & 1)) continue;
-        const Ref number = Ref::made(PyLong_FromLong(d));
-        if (PyList_Append(list.get(), number.get()) < 0) return false;
-      }
-      dimensions = Ref::made(PyList_AsTuple(list.get()));
-    }
+    if (is_tensor(source->value.get())) dimensions = dimensions_tuple(source->open_sizes);
     PyTuple_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i), dimensions.release());
   }
   return meta && PyDict_SetItemString(meta.get(), kOpenSizes, all.get()) == 0;

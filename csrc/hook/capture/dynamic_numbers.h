@@ -28,6 +28,11 @@ bool open_at_last(CodeCache& cache, ConfigId id, PyObject* config, const FrameVi
 // An argument that may differ where a capture ends is dynamic in the captures that go on there.
 void open_arguments(ConfigId id, const Exit& exit);
 
+// True if a number is known to the run of the graph alone.
+bool has_unknown_numbers(const Symbols& symbols);
+// The dimensions whose bits are set.
+Ref dimensions_tuple(OpenDimensions open);
+
 // Tells the backend which sizes of the graph's inputs are dynamic: graph_module.meta["open_sizes"], for each input a
 // tuple of dimensions, or None for a dynamic int. False with a Python error set.
 bool announce_open_sizes(PyObject* graph_module, const Exit& exit, const Symbols& symbols);

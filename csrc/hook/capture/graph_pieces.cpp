@@ -7,6 +7,7 @@
 
 #include "graph/pieces.h"
 #include "hook/capture/dynamic_numbers.h"
+#include "python/objects/sequence.h"
 #include "python/process/out_of_memory.h"
 #include "tensor/fake/fake.h"
 #include "tensor/fake/tensor_facts.h"
@@ -69,17 +70,14 @@ class DynamicSizesOfPieces {
   Ref number(Expression expression) const { return number_of_inputs(expression, exit_, tracer_.symbols); }
 
   Ref numbers(const std::vector<Expression>& expressions) const {
-    Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(expressions.size())));
-    for (size_t i = 0; i < expressions.size(); ++i) {
-      Ref item = number(expressions[i]);
-      if (!item) return nullptr;
-      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item.release());
-    }
-    return tuple;
+    std::vector<Ref> items;
+    for (const Expression expression : expressions)
+      if (!items.emplace_back(number(expression))) return nullptr;
+    return tuple_of(items);
   }
 
   bool read(const Piece& piece, Described& described) const {
-    const Ref open = Ref::made(PyList_New(0)), layouts = Ref::made(PyList_New(0));
+    std::vector<Ref> open, layouts;
     for (const NodeId input : piece.inputs) {
       PyObject* example = tracer_.graph.nodes()[input].example.get();
       Ref dimensions = Ref::none(), layout = Ref::none();
@@ -88,19 +86,18 @@ class DynamicSizesOfPieces {
       } else if (const auto symbolic = symbolic_layout(example)) {
         const Ref sizes = numbers(symbolic->sizes), strides = numbers(symbolic->strides);
         layout = sizes && strides ? Ref::made(PyTuple_Pack(2, sizes.get(), strides.get())) : Ref();
-        const Ref list = Ref::made(PyList_New(0));
+        OpenDimensions open_dimensions = 0;
         for (size_t d = 0; d < symbolic->sizes.size(); ++d)
-          if (!is_constant_expression(symbolic->sizes[d]))
-            PyList_Append(list.get(), Ref::made(PyLong_FromSize_t(d)).get());
-        dimensions = Ref::made(PyList_AsTuple(list.get()));
+          if (!is_constant_expression(symbolic->sizes[d])) open_dimensions |= OpenDimensions{1} << d;
+        dimensions = dimensions_tuple(open_dimensions);
       } else {
-        dimensions = Ref::made(PyTuple_New(0));
+        dimensions = dimensions_tuple(0);
       }
       if (!layout) return false;
-      PyList_Append(open.get(), dimensions.get());
-      PyList_Append(layouts.get(), layout.get());
+      open.push_back(std::move(dimensions));
+      layouts.push_back(std::move(layout));
     }
-    described = {Ref::made(PyList_AsTuple(open.get())), Ref::made(PyList_AsTuple(layouts.get()))};
+    described = {tuple_of(open), tuple_of(layouts)};
     return true;
   }
 };
@@ -109,7 +106,7 @@ class DynamicSizesOfPieces {
 
 bool announce_pieces(PyObject* graph_module, const Tracer& tracer, const Exit& exit, const std::string& name) {
   Division division;
-  if (std::ranges::any_of(tracer.symbols.numbers(), [](const OpenNumber& number) { return !number.source; }))
+  if (has_unknown_numbers(tracer.symbols))
     division.report = "a size is known to the run of the graph alone";
   else if (inputs_share_written_memory(tracer, exit))
     division.report = "inputs share memory that is written to";

@@ -286,6 +286,8 @@ def test_conditions_are_computed_as_a_guard_computes_them() -> None:
         ("!=", ("%", rows, 4), 0),
         ("==", ("//", ("*", rows, -1), 4), -2),
         ("==", ("max", rows, n), ("*", 2, ("min", rows, n))),
+        ("==", ("-", n, rows), -3),
+        ("==", ("-.", ("float", n), 0.5), 2.5),
         ("==", ("stride", 0, 0), 4),
         ("==", ("floor", ("/.", ("float", rows), 4.0)), 1),
         ("==", ("ceil", ("/.", ("float", rows), 4.0)), 2),
