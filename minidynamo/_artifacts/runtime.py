@@ -259,12 +259,14 @@ def _view(pickled: bytes) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor
         replay = torch._C._functionalization.apply_view_meta_sequence
         return lambda source, like: replay(source, operations)
 
-    def in_its_place(source: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-        if source.is_complex() and not like.is_complex():
-            source = torch.view_as_real(source)
-        elif like.is_complex() and not source.is_complex():
-            source = torch.view_as_complex(source)
-        result = source.as_strided(like.size(), like.stride(), like.storage_offset())
-        return result if result.dtype == like.dtype else result.view(like.dtype)
-
     return in_its_place
+
+
+def in_its_place(source: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """The view of `source` that has the sizes, strides, offset and dtype of `like`, which is in the same memory."""
+    if source.is_complex() and not like.is_complex():
+        source = torch.view_as_real(source)
+    elif like.is_complex() and not source.is_complex():
+        source = torch.view_as_complex(source)
+    result = source.as_strided(like.size(), like.stride(), like.storage_offset())
+    return result if result.dtype == like.dtype else result.view(like.dtype)

@@ -11,6 +11,7 @@ from minidynamo.backends._described import innermost, with_described_inputs
 from minidynamo.backends._imports import counted_as_imports
 from minidynamo.backends._merged_calls import separate_merged_calls
 from minidynamo.backends._registry import CompiledFunction, register_backend
+from minidynamo.backends._views import with_views_of_grad_mode, with_views_without_gradient
 
 
 @register_backend
@@ -37,26 +38,4 @@ def aot_eager(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Ten
             partition_fn=min_cut_rematerialization_partition,
             keep_inference_input_mutations=True,
         )
-    return _with_views_of_grad_mode(innermost(compiled, graph_module))
-
-
-def _with_views_of_grad_mode(compiled: CompiledFunction) -> CompiledFunction:
-    """AOTAutograd runs a graph that needs no gradient without autograd, which marks views so that they cannot be written to later on.
-    Where autograd is on, results are the views that they would be eagerly."""
-
-    def call(*inputs: Any) -> Any:
-        results = compiled(*inputs)
-        if not torch.is_grad_enabled():
-            return results
-        return [_view_of_grad_mode(x) if isinstance(x, torch.Tensor) and x._is_view() else x for x in results]
-
-    return call
-
-
-def _view_of_grad_mode(view: torch.Tensor) -> torch.Tensor:
-    base = view._base
-    if view.grad_fn is not None or base is None or base.requires_grad or base.dtype != view.dtype or type(view) is not torch.Tensor:
-        return view
-    if view.is_inference() or view.is_conj() != base.is_conj() or view.is_neg() != base.is_neg():
-        return view
-    return base.as_strided(view.size(), view.stride(), view.storage_offset())
+    return with_views_without_gradient(graph_module, with_views_of_grad_mode(innermost(compiled, graph_module)))

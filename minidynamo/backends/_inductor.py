@@ -19,6 +19,7 @@ from minidynamo.backends._eager import eager
 from minidynamo.backends._inductor_import import compile_fx_module
 from minidynamo.backends._merged_calls import separate_merged_calls
 from minidynamo.backends._registry import CompiledFunction, register_backend
+from minidynamo.backends._views import with_views_without_gradient
 
 
 @register_backend
@@ -42,8 +43,8 @@ def inductor(
         uncompiled = eager(graph_module, example_inputs)
         switching = compiled_later(graph_module, program, example_inputs, patches, uncompiled, compile_here)
         if switching is not None:
-            return switching
-    return compile_here(example_inputs)
+            return with_views_without_gradient(graph_module, switching)
+    return with_views_without_gradient(graph_module, compile_here(example_inputs))
 
 
 def _compiled_here(
