@@ -20,14 +20,14 @@ def with_views_of_grad_mode(compiled: CompiledFunction) -> CompiledFunction:
         results = compiled(*inputs)
         if not torch.is_grad_enabled():
             return results
-        return [_view_of_grad_mode(x) if isinstance(x, torch.Tensor) and x._is_view() else x for x in results]
+        return [_view_of_grad_mode(x) if type(x) is torch.Tensor and x._is_view() else x for x in results]
 
     return call
 
 
 def _view_of_grad_mode(view: torch.Tensor) -> torch.Tensor:
     base = view._base
-    if view.grad_fn is not None or base is None or base.requires_grad or base.dtype != view.dtype or type(view) is not torch.Tensor:
+    if view.grad_fn is not None or base is None or base.requires_grad or base.dtype != view.dtype:
         return view
     return in_its_place(base, view) if _is_of_the_kind_of(base, view) else view
 
@@ -35,14 +35,16 @@ def _view_of_grad_mode(view: torch.Tensor) -> torch.Tensor:
 def with_views_without_gradient(graph_module: torch.fx.GraphModule, compiled: CompiledFunction) -> CompiledFunction:
     """A view that was made under `torch.no_grad()` of a tensor that requires a gradient passes none on to it. Made again where
     autograd is on, it would: the parameter behind it would get a gradient that it does not get eagerly."""
-    without_gradient = _views_without_gradient(graph_module)
+    with torch._C.DisableTorchFunctionSubclass():  # a class of the program's would hear which attributes are read
+        without_gradient = _views_without_gradient(graph_module)
     if not without_gradient:
         return compiled
 
     def call(*inputs: Any) -> Any:
         results = list(compiled(*inputs))
-        for place, is_leaf in without_gradient:
-            results[place] = _view_without_gradient(results[place], is_leaf)
+        with torch._C.DisableTorchFunctionSubclass():
+            for place, is_leaf in without_gradient:
+                results[place] = _view_without_gradient(results[place], is_leaf)
         return results
 
     return call
