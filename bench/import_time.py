@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args()
     times = [
-        float(subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True).stdout)
+        float(subprocess.run([sys.executable, "-P", "-c", PROGRAM], capture_output=True, text=True, check=True).stdout)
         for _ in range(arguments.rounds)
     ]
     print(machine())
