@@ -82,7 +82,7 @@ def _view_without_gradient(view: torch.Tensor, is_leaf: bool) -> torch.Tensor:
         return view
     with torch.no_grad():
         remade = in_its_place(base, view)
-    return remade if is_leaf or not torch.is_grad_enabled() else in_its_place(remade, view)
+    return remade if is_leaf else in_its_place(remade, view)
 
 
 def _is_of_the_kind_of(base: torch.Tensor, view: torch.Tensor) -> bool:
