@@ -133,7 +133,7 @@ VALUES = {
         '-'.join(str(<*int>) for <k:int> in <^ints>[:3])   f'{<float!>:.2f}'   ('y' if <bool> else <*str>)
         '{:>3}|{!r}'.format(<int>, <str>)   f'{<int!>:03d}{<str!>!r:>5}'   '%s:%r' % (<int>, <str>)   <colour>.name   str(<colour>)
         repr(<wrap!>)   str(<error!>)   type(<error!>).__name__   type(<leaf!>).__name__   f'{<point!>.count=}'   f'{<ints!>}'
-        str(<table!>)   repr(<leaf!>)   <str>.replace('a', <str>)   '{a}'.format(**{'a': <int>})   <str>.join(['p', 'q'])
+        str(<table!>)   repr(<leaf!>)   <str>.replace('p', <str>)   '{a}'.format(**{'a': <int>})   <str>.join(['p', 'q'])
         <gives_int!>.__name__   format(<int>, '>4')   f'{<wrap!>:>6}'   <leaf_class!>.__qualname__
     """),
     "ints": templates("""

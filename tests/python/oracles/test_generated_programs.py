@@ -200,7 +200,7 @@ def _observed(path: pathlib.Path, code: types.CodeType, wrap: Wrap, way: str, th
     else:
         found = [differential.observe(path, wrap, views=exact, backward_may_fail=exact, code=code)]
     for observation in found:  # addresses in texts of exceptions
-        observation.lines[:] = [re.sub(r"(?i)0x[0-9a-f]\S*", "0x...", line) for line in observation.lines]
+        observation.lines[:] = [re.sub(r"(?i)0x[0-9a-f]+", "0x...", line) for line in observation.lines]
     return found
 
 
