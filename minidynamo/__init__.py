@@ -10,6 +10,9 @@
 holds the settings; `debug.cache_entries` shows what is cached for a function.
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from minidynamo import _built_for, _requirements
 
 _requirements.check()
@@ -21,7 +24,6 @@ _requirements.check(torch.__version__, _built_for.TORCH)
 from minidynamo import config, debug  # noqa: E402
 from minidynamo._api import global_capture  # noqa: E402, F401  # global capture follows config.stress
 from minidynamo._api.control import error_on_graph_break, run  # noqa: E402
-from minidynamo._api.explain import Explanation, explain  # noqa: E402
 from minidynamo._api.module import OptimizedModule  # noqa: E402
 from minidynamo._api.optimize import compile, compile_in_place, disable, is_compiling, optimize, reset, stats  # noqa: E402
 from minidynamo._api.rules import (  # noqa: E402
@@ -34,11 +36,6 @@ from minidynamo._api.rules import (  # noqa: E402
     substitute_in_graph,
     unskip,
 )
-from minidynamo._artifacts import load_artifacts, save_artifacts  # noqa: E402
-from minidynamo._background import wait_for_compiled  # noqa: E402
-from minidynamo._report import Report, report  # noqa: E402
-from minidynamo._repro import Reproduction, repro  # noqa: E402
-from minidynamo._verify import Verification, verify  # noqa: E402
 from minidynamo.backends import list_backends, register_backend  # noqa: E402
 from minidynamo.exceptions import (  # noqa: E402
     BackendCompilerFailed,
@@ -49,6 +46,39 @@ from minidynamo.exceptions import (  # noqa: E402
     RecompileError,
     Unsupported,
 )
+
+if TYPE_CHECKING:
+    from minidynamo._api.explain import Explanation, explain
+    from minidynamo._artifacts import load_artifacts, save_artifacts
+    from minidynamo._background import wait_for_compiled
+    from minidynamo._report import Report, report
+    from minidynamo._repro import Reproduction, repro
+    from minidynamo._verify import Verification, verify
+else:
+
+    def __getattr__(name: str) -> Any:
+        """The public names that few programs use: each is imported when it is first asked for, since that is half of the time that the
+        import of all takes."""
+        if name not in _IMPORTED_WHEN_ASKED_FOR:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(_IMPORTED_WHEN_ASKED_FOR[name]), name)
+        globals()[name] = value
+        return value
+
+
+_IMPORTED_WHEN_ASKED_FOR = {
+    "Explanation": "minidynamo._api.explain",
+    "Report": "minidynamo._report",
+    "Reproduction": "minidynamo._repro",
+    "Verification": "minidynamo._verify",
+    "explain": "minidynamo._api.explain",
+    "load_artifacts": "minidynamo._artifacts",
+    "report": "minidynamo._report",
+    "repro": "minidynamo._repro",
+    "save_artifacts": "minidynamo._artifacts",
+    "verify": "minidynamo._verify",
+    "wait_for_compiled": "minidynamo._background",
+}
 
 __version__ = "0.1.0"
 

@@ -472,29 +472,39 @@ std::string set_items_failure(const Check& check, const std::string& path, Reach
 // --- classes
 // --------------------------------------------------------------------------------------------------------------
 
-// Objects that a class led to, to be compared by identity and not kept alive. Each is a weak reference where there can
-// be one, else a tuple: the remembered parts of a descriptor (two items at least), or the object alone, with
-// NotImplemented for an absent one.
+// Objects that a class led to, to be compared by identity and not kept alive where they can die: a weak reference where
+// there can be one, the remembered parts of a descriptor (a tuple of two items at least), else the object itself, with
+// NotImplemented for an absent one. A tuple and a weak reference that a class led to are put in a tuple of one. Most of
+// a class's special methods are absent or of a built-in class: nothing is made for these.
+Ref remembered_object(PyObject* object) {
+  const bool is_permanent = PyType_Check(object) && !(as_type(object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
+  Ref kept = remembered_descriptor(object);
+  if (!kept && !is_permanent && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)))
+    kept = Ref::steal(PyWeakref_NewRef(object, nullptr));
+  clear_error();
+  if (kept) return kept;
+  const bool could_be_mistaken = PyTuple_CheckExact(object) || PyWeakref_CheckRefExact(object);
+  return could_be_mistaken ? Ref::made(PyTuple_Pack(1, object)) : Ref::borrow(object);
+}
 Ref remembered_objects(const std::vector<PyObject*>& objects) {
   Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(objects.size())));
   for (size_t i = 0; i < objects.size(); ++i) {
     PyObject* object = objects[i] ? objects[i] : Py_NotImplemented;
-    const bool is_permanent = PyType_Check(object) && !(as_type(object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
-    Ref kept = remembered_descriptor(object);
-    if (!kept && !is_permanent && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)))
-      kept = Ref::steal(PyWeakref_NewRef(object, nullptr));
-    clear_error();
-    if (!kept) kept = Ref::made(PyTuple_Pack(1, object));
-    PyTuple_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i), kept.release());
+    PyTuple_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i), remembered_object(object).release());
   }
-  clear_error();
   return all;
 }
 bool is_remembered_at(PyObject* all, size_t i, PyObject* object) noexcept {
   PyObject* kept = PyTuple_GET_ITEM(all, static_cast<Py_ssize_t>(i));
   if (!object) object = Py_NotImplemented;
   if (PyWeakref_CheckRefExact(kept)) return PyWeakref_GET_OBJECT(kept) == object;
+  if (!PyTuple_CheckExact(kept)) return kept == object;
   return PyTuple_GET_SIZE(kept) == 1 ? PyTuple_GET_ITEM(kept, 0) == object : is_remembered_descriptor(kept, object);
+}
+// A remembered base class; None if it is gone.
+PyObject* remembered_class_at(PyObject* all, Py_ssize_t i) noexcept {
+  PyObject* kept = PyTuple_GET_ITEM(all, i);
+  return PyWeakref_CheckRefExact(kept) ? PyWeakref_GET_OBJECT(kept) : kept;
 }
 
 PyTypeObject* class_of(Reached reached) noexcept {
@@ -552,9 +562,7 @@ bool bases_hold(const Check& check, Reached object) noexcept {
 std::string bases_text(const Check& check, const std::string& path) {
   std::string names;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(check.expected.get()); ++i) {
-    PyObject* kept = PyTuple_GET_ITEM(check.expected.get(), i);
-    names += (i ? ", " : "") +
-             object_text(PyWeakref_CheckRefExact(kept) ? PyWeakref_GET_OBJECT(kept) : PyTuple_GET_ITEM(kept, 0));
+    names += (i ? ", " : "") + object_text(remembered_class_at(check.expected.get(), i));
   }
   return path + ".__mro__ == (" + names + ")";
 }

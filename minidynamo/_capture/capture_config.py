@@ -9,16 +9,19 @@ import collections
 import dataclasses
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from minidynamo import _C, config
-from minidynamo._capture import graph_source, guard_filter, torch_reset
+from minidynamo._capture import graph_source, torch_reset
 from minidynamo._records import captures, log_records, structured_trace
 from minidynamo.backends._resolve import compiles_by_pieces, resolve, takes_operators_apart
 from minidynamo.backends._undisturbed import undisturbed
 from minidynamo.exceptions import BackendCompilerFailed
+
+if TYPE_CHECKING:
+    from minidynamo._capture import guard_filter  # imported when a capture has a filter
 
 Compiler = Callable[..., Any]
 
@@ -51,7 +54,7 @@ class CaptureSettings:
     options: dict[str, Any] | None = None
     name: str | None = None
     recompile_limit: int | None = None
-    guard_filter_fn: guard_filter.Filter | None = None
+    guard_filter_fn: "guard_filter.Filter | None" = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.fullgraph, bool):
@@ -148,8 +151,10 @@ class CaptureConfig:
             return self
         return _config_of(backend, dataclasses.replace(self.settings, mode=None, options=None))
 
-    def wanted_guards(self, rows: Sequence[guard_filter.Row]) -> list[bool]:
+    def wanted_guards(self, rows: "Sequence[guard_filter.Row]") -> list[bool]:
         """Which of the guards of a capture the user's filter wants, in their order."""
+        from minidynamo._capture import guard_filter
+
         assert self.guard_filter_fn is not None
         return guard_filter.wanted(self.guard_filter_fn, rows)
 

@@ -10,11 +10,10 @@ from minidynamo.backends._collector import few_collections
 from minidynamo.backends._described import innermost, with_described_inputs
 from minidynamo.backends._imports import counted_as_imports
 from minidynamo.backends._merged_calls import separate_merged_calls
-from minidynamo.backends._registry import CompiledFunction, register_backend
+from minidynamo.backends._registry import CompiledFunction
 from minidynamo.backends._views import with_views_of_grad_mode, with_views_without_gradient
 
 
-@register_backend
 def aot_eager(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> CompiledFunction:
     """Traces forward and backward ahead of time (AOTAutograd) and runs both with eager kernels."""
     with counted_as_imports():

@@ -4,10 +4,9 @@ from typing import Any
 
 import torch
 
-from minidynamo.backends._registry import CompiledFunction, register_backend
+from minidynamo.backends._registry import CompiledFunction
 
 
-@register_backend
 def eager(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> CompiledFunction:
     """Runs the graph as it is, by the module's own `forward`, whose source is generated at the first call."""
     from torch.fx._lazy_graph_module import _LazyGraphModule

@@ -18,11 +18,10 @@ from minidynamo.backends._described import innermost, with_described_inputs
 from minidynamo.backends._eager import eager
 from minidynamo.backends._inductor_import import compile_fx_module
 from minidynamo.backends._merged_calls import separate_merged_calls
-from minidynamo.backends._registry import CompiledFunction, register_backend
+from minidynamo.backends._registry import CompiledFunction
 from minidynamo.backends._views import with_views_without_gradient
 
 
-@register_backend
 def inductor(
     graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor], *, options: dict[str, Any] | None = None
 ) -> CompiledFunction:

@@ -8,12 +8,11 @@ from typing import cast
 import torch
 
 from minidynamo.backends._function_writer import FunctionWriter
-from minidynamo.backends._registry import CompiledFunction, register_backend
+from minidynamo.backends._registry import CompiledFunction
 
 _graph_count = itertools.count()
 
 
-@register_backend
 def python(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> CompiledFunction:
     """Writes the graph as one plain Python function: no module call, no attribute look-up of a function as it runs.
 

@@ -1,5 +1,7 @@
 """The backends that are registered by name: here, by packages (entry points), and by torch."""
 
+import importlib
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar, cast, overload
 
@@ -25,6 +27,15 @@ _AnyCompiler = TypeVar("_AnyCompiler", bound=Callable[..., Any])
 # Other packages' backends: ours, and those written for torch.compile, which have the same signature.
 _ENTRY_POINT_GROUPS = ("minidynamo_backends", "torch_dynamo_backends")
 
+
+# The module of each of the package's own, which is imported when the backend is asked for.
+_OWN = {
+    "aot_eager": "minidynamo.backends._aot_eager",
+    "eager": "minidynamo.backends._eager",
+    "inductor": "minidynamo.backends._inductor",
+    "python": "minidynamo.backends._python",
+    "ts": "minidynamo.backends._torchscript",
+}
 
 _registered: dict[str, Callable[..., Any]] = {}
 
@@ -87,7 +98,7 @@ def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")
         >>> {"aot_eager", "eager", "inductor", "python", "ts"} <= set(list_backends())
         True
     """
-    names = {*_registered, *(point.name for point in _entry_points())}
+    names = {*_OWN, *_registered, *(point.name for point in _entry_points())}
     if exclude_tags != ("debug", "experimental"):
         names |= {*_registry_of_torch().list_backends(exclude_tags or ())}
     return sorted(names)
@@ -96,6 +107,8 @@ def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")
 def find(name: str) -> Callable[..., Any]:
     if name in _registered:
         return _registered[name]
+    if name in _OWN:
+        return cast(Callable[..., Any], getattr(importlib.import_module(_OWN[name]), name))
     for point in _entry_points():
         if point.name == name:
             try:
@@ -107,6 +120,14 @@ def find(name: str) -> Callable[..., Any]:
     if name in registry.list_backends(()):
         return cast(Callable[..., Any], registry.lookup_backend(name))
     raise InvalidBackend(name, list_backends())
+
+
+def own_name(compiler: Callable[..., Any]) -> str | None:
+    """The name of one of the package's own backends; None for any other."""
+    for name, module in _OWN.items():
+        if module in sys.modules and compiler is getattr(sys.modules[module], name):
+            return name
+    return None
 
 
 def _entry_points() -> list[Any]:

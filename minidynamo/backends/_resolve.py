@@ -11,18 +11,9 @@ import torch
 from torch import _VF
 
 from minidynamo._capture.tracing_context import conditions_noted, has_open_sizes, tracing_context
-from minidynamo.backends._aot_eager import aot_eager
-from minidynamo.backends._autocast_regions import name_regions
 from minidynamo.backends._calling import is_boxed, unboxed
-from minidynamo.backends._eager import eager
-from minidynamo.backends._inductor import inductor, inductor_options
-from minidynamo.backends._python import python
-from minidynamo.backends._registry import CompiledFunction, CompilerFunction, find
-from minidynamo.backends._torchscript import ts
+from minidynamo.backends._registry import CompiledFunction, CompilerFunction, find, own_name
 from minidynamo.exceptions import BackendCompilerFailed
-
-# Each of them makes its own tracing context, or needs none.
-_OWN = (aot_eager, eager, inductor, python, ts)
 
 
 def resolve(backend: str | Callable[..., Any], mode: str | None = None, options: dict[str, Any] | None = None) -> CompilerFunction:
@@ -55,9 +46,12 @@ def resolve(backend: str | Callable[..., Any], mode: str | None = None, options:
         compiler = backend
     else:
         raise TypeError(f"a backend is a name or a callable, got {type(backend).__name__}")
-    if compiler is inductor:
+    own = own_name(compiler)
+    if own == "inductor":
+        from minidynamo.backends._inductor import inductor_options
+
         options, mode = inductor_options(mode, options), None
-    elif compiler in (eager, aot_eager, ts, python):
+    elif own:
         if mode not in (None, "default") or options:
             raise ValueError(f"backend {name!r} has no modes and no options")
         mode = options = None
@@ -73,13 +67,13 @@ def compiles_by_pieces(backend: str | Callable[..., Any], mode: str | None, opti
     """True if a backend takes a graph's pieces. With CUDA graphs, and where kernels are tuned, a graph is compiled whole."""
     compiler = find(backend) if isinstance(backend, str) else backend
     about_whole_graphs = [name for name in options or {} if name.startswith(("max_autotune", "triton.cudagraph"))]
-    return compiler is inductor and mode in (None, "default") and not about_whole_graphs
+    return own_name(compiler) == "inductor" and mode in (None, "default") and not about_whole_graphs
 
 
 def takes_operators_apart(backend: str | Callable[..., Any]) -> bool:
     """True if a backend may make many operators of one, as AOTAutograd does of an LSTM: one for each step in time and gate."""
     compiler = find(backend) if isinstance(backend, str) else backend
-    return compiler not in (eager, python, ts)
+    return own_name(compiler) not in ("eager", "python", "ts")
 
 
 def _compile(
@@ -89,13 +83,16 @@ def _compile(
     graph_module: torch.fx.GraphModule,
     example_inputs: Sequence[torch.Tensor],
 ) -> CompiledFunction:
-    if compiler not in _OWN:
+    makes_context = own_name(compiler) is None  # each of our own makes its own tracing context, or needs none
+    if makes_context:
+        from minidynamo.backends._autocast_regions import name_regions
+
         name_regions(graph_module)
     try:
         with (
             _trainable_recurrent_layers(graph_module, example_inputs),
             conditions_noted(graph_module),
-            contextlib.nullcontext() if compiler in _OWN else tracing_context(example_inputs, graph_module) as context,
+            tracing_context(example_inputs, graph_module) if makes_context else contextlib.nullcontext() as context,
         ):
             compiled = compiler(graph_module, _with_open_ints(graph_module, example_inputs, context), **settings)
         if not callable(compiled):

@@ -7,10 +7,9 @@ import torch
 
 from minidynamo.backends._eager import eager
 from minidynamo.backends._function_writer import target_name
-from minidynamo.backends._registry import CompiledFunction, register_backend
+from minidynamo.backends._registry import CompiledFunction
 
 
-@register_backend
 def ts(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> CompiledFunction:
     """TorchScript, by tracing the graph with copies of the example inputs.
 

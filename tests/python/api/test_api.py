@@ -692,3 +692,15 @@ def test_import_with_an_unsupported_torch_fails_with_one_sentence() -> None:
 
 def test_public_names_exist() -> None:
     assert all(hasattr(minidynamo, name) for name in minidynamo.__all__)
+
+
+def test_import_leaves_what_few_programs_use_for_later() -> None:
+    """Half of the time that an import of everything takes."""
+    done = run_python(
+        "import sys, minidynamo\n"
+        "later = ('_api.explain', '_artifacts', '_background', '_report', '_repro', '_verify', 'backends._inductor', 'backends._eager')\n"
+        "print([name for name in later if f'minidynamo.{name}' in sys.modules])\n"
+        "from minidynamo import *\n"
+        "print(report.__module__, verify.__module__, hasattr(minidynamo, 'no_such_name'), 'explain' in dir(minidynamo))"
+    )
+    assert done.stdout.splitlines() == ["[]", "minidynamo._report minidynamo._verify False True"], done.stderr
