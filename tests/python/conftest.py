@@ -44,8 +44,8 @@ SWEEPS = """c_types changing_numbers class_changes float_sweep forced_breaks gua
 SHARE = 4
 SHARE_OF_FAST_RUN = 16
 # A fast run leaves these out: they compile with a C++ compiler, start many processes, or run CPython's test suite.
-NOT_IN_FAST_RUN = """artifacts backend_caches background cpp_builds distributed models_torch models_transformers out_of_memory packaging
-                     repro_sweep stress training_scripts""".split()  # noqa: SIM905
+NOT_IN_FAST_RUN = """artifacts backend_caches background cpp_builds distributed docs global_capture models_torch models_transformers
+                     out_of_memory packaging repro_sweep stress training_scripts""".split()  # noqa: SIM905
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

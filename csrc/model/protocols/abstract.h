@@ -34,6 +34,7 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item);
 Ref subscript(Tracer& tracer, PyObject* container, PyObject* key);
 bool store_subscript(Tracer& tracer, PyObject* container, PyObject* key, PyObject* value);  // value null: delete
 Ref length(Tracer& tracer, PyObject* object);
+Ref checked_length(Ref given);  // the length that len() returns for the result of a __len__
 
 // iteration.cpp
 Ref iterator_of(Tracer& tracer, PyObject* iterable);

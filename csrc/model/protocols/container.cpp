@@ -5,13 +5,9 @@
 #include "model/protocols/descriptor.h"
 #include "model/proxies/numpy_call.h"
 #include "model/proxies/size_operation.h"
-#include "model/tensors/overridden_call.h"
-#include "model/tensors/tensor_call.h"
-#include "model/tensors/tensor_index.h"
+#include "model/tensors/tensor_items.h"
 #include "python/process/out_of_memory.h"
 #include "python/unstable.h"
-#include "tensor/fake/fake.h"
-#include "tensor/values/known_values.h"
 #include "world/external/class_lookup.h"
 #include "world/external/container_reads.h"
 #include "world/external/enter.h"
@@ -21,6 +17,7 @@
 #include "world/native/native_code.h"
 #include "world/native/native_objects.h"
 #include "world/proxies/fake_array.h"
+#include "world/proxies/proxy.h"
 #include "world/state/identity.h"
 
 namespace minidynamo {
@@ -36,7 +33,8 @@ Ref python_class_getitem(Tracer& tracer, PyObject* container, PyObject* key) {
   return method ? call(tracer, method.get(), {Ref::borrow(key)}) : Ref();
 }
 
-// The length that len() returns for the result of a __len__.
+}  // namespace
+
 Ref checked_length(Ref given) {
   if (given) given = Ref::steal(PyNumber_Index(given.get()));
   if (!given) return nullptr;
@@ -48,9 +46,20 @@ Ref checked_length(Ref given) {
   return size < 0 ? Ref() : Ref::made(PyLong_FromSsize_t(size));
 }
 
-}  // namespace
-
 int contains(Tracer& tracer, PyObject* container, PyObject* item) {
+  switch (proxy_kind(container)) {
+    case ProxyKind::Tensor:
+      return tensor_contains(tracer, container, item);
+    case ProxyKind::Array:
+    case ProxyKind::Bool:
+    case ProxyKind::Int:
+    case ProxyKind::FloatOfSizes:
+    case ProxyKind::Float:
+    case ProxyKind::RuntimeNumber:
+    case ProxyKind::RuntimeText:
+    case ProxyKind::None:
+      break;
+  }
   if (is_namespace(tracer, container) && PyUnicode_CheckExact(item)) {
     const bool found = static_cast<bool>(load_from_namespace(tracer, container, item));
     return PyErr_Occurred() ? -1 : found;
@@ -61,19 +70,6 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
     bool found = false;
     Ref value = item_of_shadow(tracer, *shadow, item, found);
     return PyErr_Occurred() ? -1 : found;
-  }
-  if (is_fake(container)) {
-    if (const auto answer = overridden_method(tracer, "__contains__", {Ref::borrow(container), Ref::borrow(item)}))
-      return *answer ? truth(tracer, answer->get()) : -1;
-    const Ref values = is_number(item) ? known_value(container) : Ref();
-    if (values) {
-      NativeScope native;
-      const TensorTraceSuspended suspended;
-      return PySequence_Contains(values.get(), item);
-    }
-    if (PyErr_Occurred()) return -1;
-    tracer.abort(BreakReason::DataDependent, "`in` looks at the values of a tensor");
-    return -1;
   }
   if (Ref method = python_method(tracer, container, "__contains__")) {
     Ref result = call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(item)});
@@ -104,12 +100,28 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
 }
 
 Ref subscript(Tracer& tracer, PyObject* container, PyObject* given) {
-  if (is_size_or_float(tracer, container)) {
-    const Ref number = specialized(tracer, container);
-    return number ? Ref::steal(PyObject_GetItem(number.get(), given)) : Ref();
+  switch (proxy_kind(container)) {
+    case ProxyKind::Tensor:
+      return tensor_subscript(tracer, container, given);
+    case ProxyKind::Array: {
+      const Ref key = specialized(tracer, given);
+      return key ? array_subscript(tracer, container, key.get()) : Ref();
+    }
+    case ProxyKind::Int:
+    case ProxyKind::FloatOfSizes:
+      if (is_size_or_float(tracer, container)) {
+        const Ref number = specialized(tracer, container);
+        return number ? Ref::steal(PyObject_GetItem(number.get(), given)) : Ref();
+      }
+      break;
+    case ProxyKind::Bool:
+    case ProxyKind::Float:
+    case ProxyKind::RuntimeNumber:
+    case ProxyKind::RuntimeText:
+    case ProxyKind::None:
+      break;
   }
-  const bool takes_sizes = is_fake(container) && !is_size_float(tracer, given);
-  const Ref held = takes_sizes ? Ref::borrow(given) : specialized(tracer, given);
+  const Ref held = specialized(tracer, given);
   if (!held) return nullptr;
   PyObject* key = held.get();
   if (is_namespace(tracer, container) && PyUnicode_CheckExact(key)) {
@@ -117,19 +129,7 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* given) {
     if (!found && !PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, key);
     return found;
   }
-  if (is_fake(container)) {
-    if (const Ref method = own_tensor_method(tracer, container, "__getitem__"))
-      return call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key)});
-    Ref index = tracer.is_over() ? Ref() : tensor_index(tracer, key);
-    if (!index) return nullptr;
-    if (const auto selected = select_symbolic(tracer, container, index.get())) {
-      if (!selected->tensor || !selected->rest) return selected->tensor;
-      return record_operator(tracer, "getitem", {selected->tensor.get(), selected->rest.get()});
-    }
-    return record_operator(tracer, "getitem", {container, index.get()});
-  }
-  if (is_fake_array(container) || (is_numpy_array(container) && holds_fake_array(key)))
-    return array_subscript(tracer, container, key);
+  if (is_numpy_array(container) && holds_fake_array(key)) return array_subscript(tracer, container, key);
   guard_as_key(tracer, container, key);
   if (ShadowContainer* shadow = tracer.world.shadow(container); shadow && !shadow->filled) {
     if (PyDict_CheckExact(shadow->object.get()) && is_plain_key(key)) {
@@ -171,30 +171,16 @@ bool only_keeps(PyObject* container, PyObject* key) noexcept {
 }  // namespace
 
 bool store_subscript(Tracer& tracer, PyObject* container, PyObject* given, PyObject* value) {
-  const bool takes_sizes = is_fake(container) && !is_size_float(tracer, given);
-  const Ref held = takes_sizes ? Ref::borrow(given) : specialized(tracer, given);
+  const ProxyKind kind = proxy_kind(container);
+  if (kind == ProxyKind::Tensor) return store_tensor_subscript(tracer, container, given, value);
+  const Ref held = specialized(tracer, given);
   if (!held) return false;
   PyObject* key = held.get();
   if (value && !materialize_if_shadow(tracer, value)) return false;
-  if (is_fake_array(container) || (is_numpy_array(container) && value && holds_fake_array(value)))
+  if (kind == ProxyKind::Array || (is_numpy_array(container) && value && holds_fake_array(value)))
     return store_array_subscript(tracer, container, key, value);
   if (!prepare_for_native(tracer, key, SetOrder::Ignored)) return false;
   guard_as_key(tracer, container, key);
-  if (is_fake(container)) {
-    if (const Ref method = own_tensor_method(tracer, container, value ? "__setitem__" : "__delitem__")) {
-      const Ref given[] = {Ref::borrow(container), Ref::borrow(key), Ref::borrow(value)};
-      return static_cast<bool>(call(tracer, method.get(), Arguments{std::span<const Ref>(given, value ? 3 : 2)}));
-    }
-    if (tracer.is_over()) return false;
-    if (!value) return tracer.abort(BreakReason::UnsupportedOperand, "del of a tensor's item") != nullptr;
-    Ref index = tensor_index(tracer, key);
-    if (!index) return false;
-    if (const auto selected = select_symbolic(tracer, container, index.get())) {
-      PyObject* rest = selected->rest ? selected->rest.get() : Py_Ellipsis;
-      return selected->tensor && record_operator(tracer, "setitem", {selected->tensor.get(), rest, value});
-    }
-    return static_cast<bool>(record_operator(tracer, "setitem", {container, index.get(), value}));
-  }
   if (Ref method = python_method(tracer, container, value ? "__setitem__" : "__delitem__")) {
     Ref done = value ? call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key), Ref::borrow(value)})
                      : call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key)});
@@ -213,22 +199,26 @@ bool store_subscript(Tracer& tracer, PyObject* container, PyObject* given, PyObj
 }
 
 Ref length(Tracer& tracer, PyObject* object) {
-  if (is_fake_array(object)) object = twin_of_array(object);
+  switch (proxy_kind(object)) {
+    case ProxyKind::Tensor:
+      return tensor_length(tracer, object);
+    case ProxyKind::Array:
+      object = twin_of_array(object);
+      break;
+    case ProxyKind::Bool:
+    case ProxyKind::Int:
+    case ProxyKind::FloatOfSizes:
+    case ProxyKind::Float:
+    case ProxyKind::RuntimeNumber:
+    case ProxyKind::RuntimeText:
+    case ProxyKind::None:
+      break;
+  }
   ShadowContainer* shadow = tracer.world.shadow(object);
   if (shadow && tells_length(tracer, *shadow)) return Ref::made(PyLong_FromSsize_t(length_of_shadow(tracer, *shadow)));
-  if (!is_fake(object)) {
-    if (Ref method = python_method(tracer, object, "__len__"))
-      return checked_length(call(tracer, method.get(), {Ref::borrow(object)}));
-    if (tracer.is_over() || !prepare_for_native(tracer, object, SetOrder::Ignored)) return nullptr;
-  }
-  if (is_fake(object))
-    if (auto answer = overridden_method(tracer, "__len__", {Ref::borrow(object)}))
-      return *answer ? checked_length(std::move(*answer)) : Ref();
-  if (tracer.symbols.active() && is_fake(object) && has_symbolic_sizes(object)) {
-    const Ref size = Ref::steal(PyObject_CallMethod(object, "size", "i", 0));
-    if (size || !PyErr_ExceptionMatches(PyExc_IndexError)) return size;
-    clear_error();  // without dimensions, for which len() has words of its own
-  }
+  if (Ref method = python_method(tracer, object, "__len__"))
+    return checked_length(call(tracer, method.get(), {Ref::borrow(object)}));
+  if (tracer.is_over() || !prepare_for_native(tracer, object, SetOrder::Ignored)) return nullptr;
   const Py_ssize_t size = PyObject_Size(object);
   return size < 0 || tracer.is_over() ? Ref() : Ref::made(PyLong_FromSsize_t(size));
 }

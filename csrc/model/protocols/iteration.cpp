@@ -2,26 +2,29 @@
 #include "model/objects/generator.h"
 #include "model/protocols/abstract.h"
 #include "model/protocols/arguments.h"
-#include "model/tensors/overridden_call.h"
-#include "model/tensors/tensor_call.h"
+#include "model/tensors/tensor_items.h"
 #include "python/version/type_version.h"
-#include "tensor/fake/fake.h"
 #include "world/external/external_iterator.h"
 #include "world/native/native_code.h"
 #include "world/proxies/fake_array.h"
+#include "world/proxies/proxy.h"
 
 namespace minidynamo {
 Ref iterator_of(Tracer& tracer, PyObject* iterable) {
-  if (is_fake(iterable)) {
-    if (auto answer = overridden_method(tracer, "__iter__", {Ref::borrow(iterable)})) return std::move(*answer);
-    Ref self = Ref::borrow(iterable);
-    Ref name = Ref::made(PyUnicode_InternFromString("unbind"));
-    Ref parts = record_call(tracer, NodeKind::CallMethod, name.get(), Arguments{std::span<const Ref>(&self, 1)});
-    return parts ? Ref::steal(PyObject_GetIter(parts.get())) : Ref();
-  }
-  if (is_fake_array(iterable)) {
-    if (const Ref iterator = Ref::steal(PyObject_GetIter(twin_of_array(iterable))); !iterator) return nullptr;
-    return Ref::steal(PySeqIter_New(iterable));
+  switch (proxy_kind(iterable)) {
+    case ProxyKind::Tensor:
+      return iterator_of_tensor(tracer, iterable);
+    case ProxyKind::Array:
+      if (const Ref iterator = Ref::steal(PyObject_GetIter(twin_of_array(iterable))); !iterator) return nullptr;
+      return Ref::steal(PySeqIter_New(iterable));
+    case ProxyKind::Bool:
+    case ProxyKind::Int:
+    case ProxyKind::FloatOfSizes:
+    case ProxyKind::Float:
+    case ProxyKind::RuntimeNumber:
+    case ProxyKind::RuntimeText:
+    case ProxyKind::None:
+      break;
   }
   const bool is_own_iterator = Py_TYPE(iterable)->tp_iter == PyObject_SelfIter;
   if (is_traced_generator(iterable) || is_outside_iterator(iterable) ||

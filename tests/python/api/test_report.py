@@ -231,6 +231,7 @@ os.wait()
 """
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_what_takes_long_and_a_pipe_does_not(tmp_path: pathlib.Path) -> None:
     script = tmp_path / "slow.py"
     script.write_text(SLOW_BACKEND)

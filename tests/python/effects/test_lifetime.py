@@ -256,6 +256,7 @@ def test_an_entry_dies_with_a_function_that_it_inlined() -> None:
     assert graph() is None
 
 
+@pytest.mark.slow
 def test_an_address_used_again_is_no_hit() -> None:
     def outer(x: torch.Tensor, kind: type) -> torch.Tensor:
         return x + kind.value  # type: ignore[attr-defined, no-any-return]
