@@ -168,6 +168,7 @@ NodeId Graph::add_call(NodeKind kind, Ref target, PyObject* args, PyObject* kwar
   node.target = std::move(target);
   node.example = Ref::borrow(result);
   node.impure = impure;
+  node.region = marked_region_;
   node.site = std::move(site);
   const NodeId id = static_cast<NodeId>(nodes_.size());
   nodes_.push_back(std::move(node));
@@ -205,6 +206,7 @@ NodeId Graph::add_number(Ref target, PyObject* args, const Ref& number, std::sha
   node.target = std::move(target);
   node.example = number;
   node.element = true;
+  node.region = marked_region_;
   node.site = std::move(site);
   const NodeId id = static_cast<NodeId>(nodes_.size());
   nodes_.push_back(std::move(node));
@@ -360,6 +362,7 @@ bool Graph::produce_element(PyObject* key, PyObject* element, NodeId node,
   getitem.args.push_back(constant_argument(Ref::borrow(key)));
   getitem.example = Ref::borrow(element);
   getitem.element = true;
+  getitem.region = marked_region_;
   getitem.site = site;
   const NodeId id = static_cast<NodeId>(nodes_.size());
   nodes_.push_back(std::move(getitem));

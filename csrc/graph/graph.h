@@ -52,6 +52,7 @@ struct Node {
   bool parameter = false;  // Placeholder: of the body that is being recorded (subgraph.h), no input of this graph
   bool used = false;       // after remove_dead_code()
   int32_t input = -1;      // Placeholder: position in the compiled function's arguments, set by remove_dead_code()
+  uint32_t region = 0;     // the MarkedRegion that the call belongs to; 0: none
   std::shared_ptr<const CallSite> site;
 };
 
@@ -108,6 +109,7 @@ class Graph {
   bool below_autograd = false;
 
   const std::vector<Node>& nodes() const noexcept { return nodes_; }
+  bool has_marked_regions() const noexcept { return marked_regions_ > 0; }
   // Recorded calls, without placeholders and elements of results; after remove_dead_code() the used ones.
   size_t call_count() const noexcept { return call_count_; }
 
@@ -127,10 +129,12 @@ class Graph {
 
  private:
   friend struct Subgraph;
+  friend class MarkedRegion;
   std::vector<Node> nodes_;
   std::unordered_map<PyObject*, NodeId> producers_;
   std::unordered_map<const void*, std::vector<PyObject*>> by_storage_;  // the tensors that have a producer
   size_t call_count_ = 0;
+  uint32_t marked_regions_ = 0, marked_region_ = 0;  // how many there are; the one that is being recorded, or 0
   bool argument_of(PyObject* object, Argument& out) const;
   bool items_of(PyObject* const* objects, Py_ssize_t count, Argument& out) const;
   bool tuple_argument(PyObject* tuple, Argument& out) const;
@@ -139,6 +143,22 @@ class Graph {
   bool produce(PyObject* result, NodeId node, const std::shared_ptr<const CallSite>& site);
   bool produce_element(PyObject* key, PyObject* element, NodeId node, const std::shared_ptr<const CallSite>& site);
   int has_new_fake(PyObject* result) const;
+};
+
+// The calls that are recorded while it exists are one call of a function that the program wants to be compiled once
+// (torch.compiler.nested_compile_region). One within another is a part of that.
+class MarkedRegion {
+ public:
+  explicit MarkedRegion(Graph& graph) noexcept : graph_(graph), outer_(graph.marked_region_) {
+    if (!outer_) graph_.marked_region_ = ++graph_.marked_regions_;
+  }
+  MarkedRegion(const MarkedRegion&) = delete;
+  MarkedRegion& operator=(const MarkedRegion&) = delete;
+  ~MarkedRegion() { graph_.marked_region_ = outer_; }
+
+ private:
+  Graph& graph_;
+  const uint32_t outer_;
 };
 
 // A torch.fx.GraphModule with the used nodes (placeholders first), returning a tuple of the outputs: node.meta has

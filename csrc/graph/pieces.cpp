@@ -229,6 +229,7 @@ void Calls::add_calls(const Graph& graph, const DivisionRequest& request) {
     LabelledCall call;
     call.label = labels.of(node);
     call.is_library_call = is_library_call(name_of(node));
+    if (calls.size() >= sizes) call.marked_region = node.region;
     for_each_edge_of(node, [&](NodeId used) { call.edges.push_back(positions_[used]); });
     calls.push_back(std::move(call));
   }
@@ -588,7 +589,7 @@ std::vector<NodeId> inputs_of(const Graph& graph) {
 
 Division divide(const Graph& graph, const DivisionRequest& request) {
   Division none;
-  if (graph.call_count() < kLeastCalls) {
+  if (graph.call_count() < kLeastCalls && !graph.has_marked_regions()) {
     none.report = "the graph is small";
     return none;
   }
@@ -601,7 +602,9 @@ Division divide(const Graph& graph, const DivisionRequest& request) {
   size_t saved = 0;
   for (const Region& region : regions) saved += (region.starts.size() - 1) * region.length;
   const size_t all = calls.calls.size(), compiled = all - saved;
-  if (regions.empty() || static_cast<double>(compiled) > kLargestCompiled * static_cast<double>(all)) {
+  const bool is_wanted = std::ranges::any_of(regions, &Region::is_marked);
+  const bool pays = all >= kLeastCalls && static_cast<double>(compiled) <= kLargestCompiled * static_cast<double>(all);
+  if (regions.empty() || !(pays || is_wanted)) {
     none.report = regions.empty() ? "nothing repeats" : "too little repeats: " + times_text(regions, all, compiled);
     return none;
   }

@@ -34,6 +34,7 @@ class Search {
   std::vector<size_t> last_use_;  // by call; calls_.size() for a result of the graph
   int64_t next_own_label_ = -1;
 
+  std::vector<Region> marked_regions();
   Comb best_comb() const;
   Region best_region(const Comb& comb) const;
   Region best_rotation(const Comb& run) const;
@@ -197,8 +198,31 @@ Region Search::within_gaps(Comb comb) const {
 
 Region Search::best_region(const Comb& comb) const { return comb.has_gaps() ? within_gaps(comb) : best_rotation(comb); }
 
+// Where the function does the same each time, and the graph may be cut at both ends.
+std::vector<Region> Search::marked_regions() {
+  std::vector<Region> regions;
+  for (size_t begin = 0, end = 0; begin < calls_.size(); begin = end) {
+    const uint32_t mark = calls_[begin].marked_region;
+    for (end = begin; end < calls_.size() && calls_[end].marked_region == mark;) ++end;
+    if (!mark || !may_cut_[begin] || !may_cut_[end]) continue;
+    const size_t length = end - begin;
+    const auto at = [this](size_t start) { return labels_.begin() + static_cast<ptrdiff_t>(start); };
+    auto same = std::ranges::find_if(regions, [&](const Region& region) {
+      const size_t first = region.starts.front();
+      return region.length == length && std::equal(at(first), at(first + length), at(begin)) &&
+             have_equal_flow(first, begin, length);
+    });
+    if (same == regions.end()) same = regions.insert(regions.end(), Region{length, {}, true});
+    same->starts.push_back(begin);
+  }
+  std::erase_if(regions, [](const Region& region) { return region.starts.size() < 2; });
+  for (const Region& region : regions)
+    for (const size_t start : region.starts) take(start, start + region.length);
+  return regions;
+}
+
 std::vector<Region> Search::regions() {
-  std::vector<Region> found;
+  std::vector<Region> found = marked_regions();
   for (Comb comb = best_comb(); comb.times > 0; comb = best_comb()) {
     Region region = best_region(comb);
     for (const size_t start : region.starts) take(start, start + region.length);

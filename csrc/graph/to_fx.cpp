@@ -68,7 +68,7 @@ class Exporter {
 
  private:
   struct Target {
-    Ref callable;   // the function that the exported node calls
+    Ref callable;   // the function that the exported node calls, or the name of a method
     Ref candidate;  // for the node's name
   };
 
@@ -96,6 +96,7 @@ class Exporter {
   Ref call_node(const Node& node);
   bool set_meta(PyObject* fx_node, const Node& node);
   const Target* target_of(PyObject* callable);
+  const Target* method_of(PyObject* name);
   bool reachable(PyObject* callable);
   Ref wrap(PyObject* callable, PyObject* candidate);
   Ref argument(const Argument& argument, bool only_literals);
@@ -274,6 +275,12 @@ const Exporter::Target* Exporter::target_of(PyObject* callable) {
   return &targets_.emplace(callable, std::move(target)).first->second;
 }
 
+const Exporter::Target* Exporter::method_of(PyObject* name) {
+  if (auto found = targets_.find(name); found != targets_.end()) return &found->second;
+  Target target{Ref::borrow(name), Ref::steal(PyObject_CallMethod(fx_graph_.get(), "_target_to_str", "O", name))};
+  return target.candidate ? &targets_.emplace(name, std::move(target)).first->second : nullptr;
+}
+
 // torch.fx prints operators of the operator module as statements, which is not always what they do: -2 ** x is -(2 **
 // x), and there is no 5 += x. The callable to export instead of such a target.
 Ref Exporter::printable(const Node& node, const Target& target) {
@@ -298,15 +305,9 @@ bool Exporter::add_placeholder(NodeId id, const Ref& source) {
 
 Ref Exporter::call_node(const Node& node) {
   const bool is_method = node.kind == NodeKind::CallMethod;
-  const Target* target = nullptr;
-  Ref callable = node.target, candidate = node.target;
-  if (is_method) {
-    candidate = Ref::steal(PyObject_CallMethod(fx_graph_.get(), "_target_to_str", "O", node.target.get()));
-  } else if ((target = target_of(node.target.get()))) {
-    callable = printable(node, *target);
-    candidate = target->candidate;
-  }
-  if (!candidate || !callable || (!is_method && !target)) return nullptr;
+  const Target* target = is_method ? method_of(node.target.get()) : target_of(node.target.get());
+  const Ref callable = !target ? Ref() : is_method ? target->callable : printable(node, *target);
+  if (!callable) return nullptr;
 
   Ref args = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(node.args.size())));
   for (size_t i = 0; i < node.args.size(); ++i) {
@@ -319,7 +320,7 @@ Ref Exporter::call_node(const Node& node) {
     Ref exported = argument(value, false);
     if (!exported || PyDict_SetItem(kwargs.get(), name.get(), exported.get()) < 0) return nullptr;
   }
-  Ref made = add_node(is_method ? call_method_.get() : call_function_.get(), callable.get(), candidate.get(),
+  Ref made = add_node(is_method ? call_method_.get() : call_function_.get(), callable.get(), target->candidate.get(),
                       args.get(), kwargs.get());
   return made && set_meta(made.get(), node) ? made : Ref();
 }

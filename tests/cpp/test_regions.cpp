@@ -73,6 +73,27 @@ TEST_CASE("several regions share no call") {
   CHECK(regions[1].starts == Starts{16, 19, 22});
 }
 
+TEST_CASE("what the program marks is a region if it is equal twice, short as it may be") {
+  const auto marked = [](const std::string& letters, const std::string& marks) {
+    std::vector<LabelledCall> calls = chain(letters);
+    for (size_t i = 0; i < calls.size(); ++i) calls[i].marked_region = static_cast<uint32_t>(marks[i] - '0');
+    return calls;
+  };
+  const auto regions = regions_of(marked("xabyabzab", "011022033"));
+  REQUIRE(regions.size() == 1);
+  CHECK(regions[0].is_marked);
+  CHECK(regions[0].length == 2);
+  CHECK(regions[0].starts == Starts{1, 4, 7});
+  CHECK(regions_of(marked("xabyacz", "0110220")).empty());
+  // Calls that lie side by side, and one where the graph may not be cut.
+  CHECK(regions_of(marked("abababab", "11223344"), {2})[0].starts == Starts{4, 6});
+  // The rest is searched as ever.
+  const auto both = regions_of(marked("abzabcdecdecde", "11022000000000"));
+  REQUIRE(both.size() == 2);
+  CHECK(both[1].starts == Starts{5, 8, 11});
+  CHECK(!both[1].is_marked);
+}
+
 TEST_CASE("a cut beside a call of a library loses no fusion") {
   // Any rotation of "bMa" has as many instances but the first and the last one.
   const auto regions = regions_of(chain("aMbaMbaMbaMba"));

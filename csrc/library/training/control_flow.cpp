@@ -206,6 +206,7 @@ bool append(std::vector<Ref>& all, Ref one) {
 // invoke_subgraph_placeholder(function, ...)
 Ref nested_region(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!arguments.positional_count()) return call_function(tracer, callable, arguments);
+  const MarkedRegion region(tracer.graph);
   return call(tracer, arguments.values[0].get(), Arguments{arguments.values.subspan(1), arguments.keyword_names});
 }
 

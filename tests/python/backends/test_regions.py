@@ -419,6 +419,56 @@ def test_small_graphs_and_other_modes(compiled_pieces: list[torch.fx.GraphModule
         assert all("regions" not in e.graph_module.meta for e in minidynamo.debug.cache_entries(whole))
 
 
+# ---- what the program marks
+
+
+@torch.compiler.nested_compile_region
+def turned(x: torch.Tensor, weight: torch.Tensor, factor: float = 1.0) -> torch.Tensor:
+    return (x @ weight).sin() * factor + x
+
+
+@torch.compiler.nested_compile_region
+def turned_twice(x: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return turned(turned(x, a), b)
+
+
+def two_calls(x: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return turned(turned(x.cos(), a).abs(), b) * 2
+
+
+def two_calls_that_differ(x: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return turned(turned(x.cos(), a).abs(), b, factor=3.0) * 2
+
+
+def calls_within_calls(x: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return turned_twice(turned_twice(x.cos(), a, b).abs(), b, a) * 2
+
+
+def an_error_within(x: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    with contextlib.suppress(TypeError):
+        turned(x)  # type: ignore[call-arg]
+    return turned(turned(x.cos(), a).abs().exp().abs(), b) * 2
+
+
+@pytest.mark.parametrize("grad", [True, False])
+@pytest.mark.parametrize(
+    ("program", "found", "pieces"),
+    [
+        (two_calls, "2 x 4 calls; 7 of 11 calls are compiled", 4),
+        (two_calls_that_differ, "nothing repeats", 1),
+        (calls_within_calls, "2 x 8 calls; 11 of 19 calls are compiled", 4),
+        (an_error_within, "2 x 4 calls; 9 of 13 calls are compiled", 4),
+    ],
+)
+def test_a_marked_function_is_compiled_once(
+    compiled_pieces: list[torch.fx.GraphModule], program: Callable[..., Any], found: str, pieces: int, grad: bool
+) -> None:
+    """Two calls are enough, of a few operations in a small graph."""
+    inputs = [torch.randn(4, 4, requires_grad=grad) for _ in range(3)]
+    assert check(program, *inputs) == [found]
+    assert len(compiled_pieces) == pieces
+
+
 # ---- dynamic sizes
 
 
