@@ -215,6 +215,8 @@ PYBIND11_MODULE(_C, module) {
     CodeCache* cache = CodeCache::find(code_of(code));
     return cache ? cache->entries() : std::vector<std::shared_ptr<CacheEntry>>();
   });
+  module.def("capture_again",
+             [](const py::object& graph_module) { CacheRegistry::instance().capture_again(graph_module.ptr()); });
   module.def("resume_codes", [](const py::object& code) {
     py::list codes;
     for (Ref& resume : resume_codes(code_of(code))) codes.append(take(std::move(resume)));

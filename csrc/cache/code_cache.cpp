@@ -115,6 +115,7 @@ bool CodeCache::add(std::shared_ptr<CacheEntry> entry) {
   ++registry.statistics.entries_added;
   registry.statistics.guards_added += entry->guards.guard_count();
   entry->cache = this;
+  is_captured_again = false;
   entries_.insert(entries_.begin(), std::move(entry));
   ++changes_;
   return true;
@@ -197,6 +198,20 @@ void CacheRegistry::forget(ConfigId config) noexcept {
     std::erase_if(cache->skips_, [config](const SkipMark& mark) { return mark.config == config; });
     cache->open_numbers.erase(config);
     ++cache->changes_;
+  }
+  free_retired();
+}
+
+void CacheRegistry::capture_again(PyObject* graph_module) noexcept {
+  for (CodeCache* cache : caches_) {
+    for (std::shared_ptr<CacheEntry>& entry : cache->entries_) {
+      if (!entry->graph_module.is(graph_module)) continue;
+      cache->is_captured_again = true;
+      ++cache->changes_;
+      cache->calls.of_former_entries += entry->hits;
+      retire(std::move(entry));
+    }
+    std::erase(cache->entries_, nullptr);
   }
   free_retired();
 }

@@ -152,6 +152,10 @@ class CodeCache {
   };
   Numbers numbers;
 
+  // An entry was removed so that the same is captured again (CacheRegistry::capture_again). A stance or a setting that
+  // forbids captures is about new ones.
+  bool is_captured_again = false;
+
   // Captured calls may not pay (cache/trial.h): another number for each reason to look at that, 0 for none.
   uint64_t doubt = 0;
 
@@ -197,6 +201,9 @@ class CacheRegistry {
   void forget(ConfigId config) noexcept;
 
   size_t live_entries() const noexcept;
+  // Removes the entries that run this graph, so that the next call is captured.
+  void capture_again(PyObject* graph_module) noexcept;
+
   // Every code object with a cache; strong references, since looking at them may run code.
   std::vector<Ref> codes() const;
 

@@ -3,9 +3,14 @@
 The other process (`worker`, one of a few in `pool`) gets the graph and a description of its inputs (`parcel`) and writes what it compiles
 into the folder of artifacts. The first call after that loads it from there, as a process does that is started again. So the program
 neither waits for the compiler nor shares Python's lock with it, and what the compiler changes in its process is not seen.
+
+Where sizes are dynamic, the compiler has conditions on them, which are guards. So the call that finds such a graph compiled has the next
+one captured again: that capture loads the graph, and has its conditions.
 """
 
+import functools
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,6 +27,8 @@ from minidynamo.backends._pieces import CompiledSteps, Program
 from minidynamo.backends._undisturbed import undisturbed
 
 CompileHere = Callable[[Sequence[Any]], Callable[..., Any]]
+
+_compiled_here_only: dict[str, str] = {}  # by the name of a graph: why no other process can compile it
 
 
 def compiled_later(
@@ -44,14 +51,14 @@ def compiled_later(
 
     def send(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> None:
         name = _artifacts.name_of(module, inputs, options)
+        if name in _compiled_here_only:
+            raise NotKept(_compiled_here_only[name])
         if not folder.has(name):
             jobs.append(Pool.current.submit(name, parcel.packed(module, inputs, options, name)))
 
     if not _artifacts.may_be_used(options):
         return None
     try:
-        if has_open_sizes(graph_module):
-            raise NotKept("its sizes may differ, and the compiler's conditions on them are guards")
         if program is None:
             send(graph_module, example_inputs)
         else:
@@ -59,7 +66,18 @@ def compiled_later(
     except (NotKept, parcel.CannotBeSent) as reason:
         log_records.emit("artifacts", f"a graph is compiled before its first call, not in the background: {reason}")
         return None
-    return _switching(jobs, run_uncompiled, compile_here) if jobs else None
+    if not jobs:
+        return None
+    if has_open_sizes(graph_module):
+        compile_here = functools.partial(_at_next_capture, weakref.ref(graph_module), run_uncompiled)
+    return _switching(jobs, run_uncompiled, compile_here)
+
+
+def _at_next_capture(
+    graph_module: "weakref.ref[torch.fx.GraphModule]", run_uncompiled: Callable[..., Any], inputs: Sequence[Any]
+) -> Callable[..., Any]:
+    _C.capture_again(graph_module())
+    return run_uncompiled
 
 
 class _CannotBeCompiled(Exception):
@@ -82,6 +100,7 @@ def _switching(jobs: list[Job], run_uncompiled: Callable[..., Any], compile_here
                 if job.error:
                     raise _CannotBeCompiled(job.error)
                 if job.hindrance:
+                    _compiled_here_only[job.name] = job.hindrance
                     log_records.emit("artifacts", f"a graph is compiled by this call, not in the background: {job.hindrance}")
             with undisturbed():
                 run = _C.call_disabled(compile_here, (inputs,), {})

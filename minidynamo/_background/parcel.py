@@ -27,6 +27,9 @@ class CannotBeSent(Exception):
     """A graph that means something in its own process only; says why."""
 
 
+# The entries of a graph's meta about sizes that may differ from call to call.
+_DYNAMIC = ("open_sizes", "layouts")
+
 # Attributes by which torch tells buffers, and inputs that stay at their addresses.
 _MARKS = ("_is_buffer", "_dynamo_static_input_type")
 
@@ -66,7 +69,8 @@ class _Reference:
 class _Parcel(NamedTuple):
     name: str
     nodes: list[_Node]
-    inputs: list[_Input]
+    dynamic: dict[str, Any]
+    inputs: list[_Input | int]
     options: dict[str, Any]
     surroundings: dict[str, Any]
 
@@ -81,7 +85,8 @@ def packed(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any], op
     """
     stream = io.BytesIO()
     try:
-        contents = _Parcel(name, _described(graph_module), _inputs(example_inputs), options, _surroundings())
+        dynamic = {key: graph_module.meta[key] for key in _DYNAMIC if key in graph_module.meta}
+        contents = _Parcel(name, _described(graph_module), dynamic, _inputs(example_inputs), options, _surroundings())
         _Pickler(stream, pickle.HIGHEST_PROTOCOL).dump(contents)
     except Exception as error:
         raise CannotBeSent(f"{type(error).__name__}: {error}") from None
@@ -114,10 +119,12 @@ def _described(graph_module: torch.fx.GraphModule) -> list[_Node]:
     return described
 
 
-def _inputs(tensors: Sequence[Any]) -> list[_Input]:
+def _inputs(given: Sequence[Any]) -> list[_Input | int]:
     storages: dict[int, int] = {}
     return [
-        _Input(
+        x
+        if isinstance(x, int)
+        else _Input(
             storages.setdefault(x.untyped_storage()._cdata, len(storages)),
             x.untyped_storage().nbytes(),
             x.dtype,
@@ -131,7 +138,7 @@ def _inputs(tensors: Sequence[Any]) -> list[_Input]:
             x.is_inference(),
             {name: getattr(x, name) for name in _MARKS if hasattr(x, name)},
         )
-        for x in tensors
+        for x in given
     ]
 
 
@@ -158,7 +165,7 @@ class Unpacked(NamedTuple):
     """The arguments of `packed`, rebuilt in this process. The inputs' memory is not initialised."""
 
     graph_module: torch.fx.GraphModule
-    example_inputs: list[torch.Tensor]
+    example_inputs: list[torch.Tensor | int]
     options: dict[str, Any]
 
 
@@ -170,7 +177,8 @@ def unpacked(content: bytes) -> Iterator[Unpacked]:
     """
     contents: _Parcel = _Unpickler(io.BytesIO(content)).load()
     with _as_there(contents.surroundings):
-        found = Unpacked(_graph(contents.nodes), _tensors(contents.inputs), contents.options)
+        found = Unpacked(_graph(contents.nodes), _examples(contents.inputs), contents.options)
+        found.graph_module.meta.update(contents.dynamic)
         if key(found.graph_module, found.example_inputs, found.options) != contents.name:
             raise CannotBeSent("it is another graph in another process")
         yield found
@@ -201,13 +209,13 @@ def _graph(nodes: Sequence[_Node]) -> torch.fx.GraphModule:
     return torch.fx.GraphModule(root, graph)
 
 
-def _tensors(inputs: Sequence[_Input]) -> list[torch.Tensor]:
+def _examples(inputs: Sequence[_Input | int]) -> list[torch.Tensor | int]:
     storages: dict[int, torch.UntypedStorage] = {}
     for given in inputs:
-        if given.storage not in storages:
+        if isinstance(given, _Input) and given.storage not in storages:
             with torch.inference_mode(given.is_inference):
                 storages[given.storage] = torch.empty(given.storage_bytes, dtype=torch.uint8).untyped_storage()
-    return [_tensor(given, storages[given.storage]) for given in inputs]
+    return [given if isinstance(given, int) else _tensor(given, storages[given.storage]) for given in inputs]
 
 
 def _tensor(given: _Input, storage: torch.UntypedStorage) -> torch.Tensor:

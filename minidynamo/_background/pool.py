@@ -146,12 +146,12 @@ class Pool:
 def _environment() -> dict[str, str]:
     """This process's environment and paths, for one that nothing is to be captured in."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith("MINIDYNAMO")}
-    return variables | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    return variables | {"PYTHONPATH": os.pathsep.join(sys.path)}  # where "" is the folder that the program runs in
 
 
 def start_process(environment: dict[str, str]) -> "subprocess.Popen[bytes]":
     """A process that runs `worker.main`."""
-    command = [sys.executable, "-c", "from minidynamo._background import worker; worker.main()"]
+    command = [sys.executable, "-P", "-c", "from minidynamo._background import worker; worker.main()"]
     # A session of its own: the terminal's interrupt goes to the program, which ends the process if it ends.
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True)
 

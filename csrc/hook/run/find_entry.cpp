@@ -125,7 +125,7 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
   std::optional<OpenCapture> history(std::in_place, cache, config, view);
   if (cache.entry_count(id)) {
     report_recompile(cache.code(), config, cache, view);
-    if (forbids_recompiles(config)) {
+    if (forbids_recompiles(config) && !cache.is_captured_again) {
       raise_recompile(cache, config, view, "setting");
       return FrameAnswer::Raise;
     }
@@ -196,7 +196,7 @@ FrameAnswer find_entry(PyCodeObject* code, const FrameView& view, PyObject* conf
   }
   const InterruptionsHeld until_the_end;  // the code below runs Python code of ours, and clears its errors
   const Ref its_owner = Ref::borrow(as_object(code));
-  if (!mode && (current_stance() != Stance::Default || CachedOnly::is_on()))
+  if (!mode && !cache->is_captured_again && (current_stance() != Stance::Default || CachedOnly::is_on()))
     if (const auto answer = answer_of_stance(*cache, view, config, found, memory)) return *answer;
   if (!mode) return capture_in_turn(*cache, view, config, found, memory);
   cache->told.passing = mode;

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import minidynamo
-from minidynamo import _artifacts, backends, config
+from minidynamo import _artifacts, _background, backends, config
 from minidynamo._background import pool
 from minidynamo._background.pool import Pool
 
@@ -88,6 +88,93 @@ def test_pieces() -> None:
         before = _artifacts.counts()
         torch.testing.assert_close(captured(x), expected)
     assert _artifacts.counts()["loaded"] > before["loaded"] and _artifacts.counts()["written"] == before["written"]
+
+
+def with_sizes(x: torch.Tensor, factor: int) -> torch.Tensor:
+    return (x.view(-1, 2).sum(1) * factor + x.shape[0]).relu()
+
+
+def layers_of(model: Layered, x: torch.Tensor) -> torch.Tensor:
+    return model(x)
+
+
+@pytest.mark.parametrize("train", [False, True])
+@pytest.mark.parametrize("in_pieces", [False, True])
+def test_dynamic_sizes(in_pieces: bool, train: bool) -> None:
+    """The call that finds the graph compiled has the next one captured again: the compiler's conditions on sizes are guards."""
+    model = Layered()
+
+    def inputs(size: int) -> tuple[object, ...]:
+        x = torch.randn(size, 64 if in_pieces else 3, requires_grad=train)
+        return (model, x) if in_pieces else (x, size + 1)
+
+    function = layers_of if in_pieces else with_sizes
+    captured = minidynamo.compile(function, dynamic=True)
+
+    def compare(size: int) -> None:
+        given = inputs(size)
+        result, expected = captured(*given), function(*given)  # type: ignore[arg-type]
+        torch.testing.assert_close(result, expected)
+        if train:
+            x = next(x for x in given if isinstance(x, torch.Tensor))
+            gradients = [torch.autograd.grad(y.sum(), x)[0] for y in (result, expected)]
+            torch.testing.assert_close(*gradients)
+
+    def ids() -> list[str]:
+        return [entry.id for entry in minidynamo.debug.cache_entries(captured)]
+
+    with torch.set_grad_enabled(train):
+        compare(4)
+        (first,) = ids()
+        before = _artifacts.counts()
+        assert minidynamo.wait_for_compiled(SECONDS)
+        compare(6)  # runs uncompiled, and finds that the compiler is done
+        assert ids() == []
+        compare(6)
+        (second,) = ids()
+        assert second != first
+        assert _artifacts.counts()["loaded"] > before["loaded"]
+        for size in (6, 8, 4, 10):
+            compare(size)
+    assert ids() == [second]
+    assert _artifacts.counts()["written"] == before["written"]  # this process has compiled nothing
+
+
+@pytest.mark.parametrize("stance", ["fail_on_recompile", "eager_on_recompile"])
+def test_a_stance_against_recompiles_means_other_captures(stance: str) -> None:
+    captured = minidynamo.compile(with_sizes, dynamic=True)
+    x = torch.randn(4, 3)
+    with torch.no_grad():
+        captured(x, 5)
+        before = loaded()
+        assert minidynamo.wait_for_compiled(SECONDS)
+        with torch.compiler.set_stance(stance):
+            for _ in range(3):
+                torch.testing.assert_close(captured(x, 5), with_sizes(x, 5))
+            assert loaded() == before + 1
+            if stance == "fail_on_recompile":
+                with pytest.raises(minidynamo.RecompileError):
+                    captured(x.double(), 5)
+
+
+def test_a_dynamic_graph_that_no_other_process_can_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is compiled by the capture after that, and not sent again."""
+    captured = minidynamo.compile(with_sizes, dynamic=True)
+    monkeypatch.setattr(_background, "_compiled_here_only", {})
+    with torch.no_grad(), monkeypatch.context() as patch:
+        patch.setattr(pool, "_ask", answers_with_a_hindrance)
+        captured(torch.ones(4, 3), 5)
+        assert minidynamo.wait_for_compiled(SECONDS)
+        before = written()
+        for _ in range(3):
+            x = torch.randn(4, 3)
+            torch.testing.assert_close(captured(x, 5), with_sizes(x, 5))
+    assert written() == before + 1
+
+
+def answers_with_a_hindrance(process: object, job: pool.Job) -> str:
+    job.hindrance = "it is a test"
+    return ""
 
 
 @pytest.mark.parametrize(
