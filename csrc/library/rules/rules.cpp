@@ -223,7 +223,7 @@ const Rule* find_rule(PyObject* callable) {
     const Rule* of_original = table->find(original);
     return !of_original && makes_subclass(original) ? &inside : of_original;
   }
-  return rule_for_type(Py_TYPE(callable));
+  return PyFunction_Check(callable) ? nullptr : rule_for_type(Py_TYPE(callable));
 }
 
 namespace {

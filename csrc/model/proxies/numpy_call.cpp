@@ -195,8 +195,8 @@ Ref array_of_fake(Tracer& tracer, PyObject* fake) {
 }
 
 bool makes_array_of_fake(PyObject* callable, const Arguments& arguments) {
-  return arguments.positional_count() && is_fake(arguments.values[0].get()) &&
-         is_builtin_of_numpy(callable, "asarray", "array");
+  return is_builtin_of_numpy(callable, "asarray", "array") && arguments.positional_count() &&
+         is_fake(arguments.values[0].get());
 }
 
 Ref make_array_of_fake(Tracer& tracer, PyObject* callable, const Arguments& arguments) {

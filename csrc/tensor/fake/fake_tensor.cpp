@@ -191,8 +191,9 @@ void change_fake(const at::Tensor& fake, const FakeLayout& layout, const c10::St
 }
 
 bool is_tensor(PyObject* object) noexcept {
-  if (!THPVariableClass) return false;
   PyTypeObject* type = Py_TYPE(object);
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || !THPVariableClass)
+    return false;  // its classes are made by Python code
   return as_object(type) == ParameterClass || PyType_IsSubtype(type, as_type(THPVariableClass));
 }
 
