@@ -26,6 +26,7 @@ def aot_eager(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Ten
         separate_merged_calls(gm)
         return make_boxed_func(gm.forward)
 
+    with_views = with_views_without_gradient(graph_module)
     graph_module = with_described_inputs(graph_module, example_inputs)
     with few_collections(), tracing_context(example_inputs, graph_module) as context:
         compiled = aot_module_simplified(
@@ -37,4 +38,4 @@ def aot_eager(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Ten
             partition_fn=min_cut_rematerialization_partition,
             keep_inference_input_mutations=True,
         )
-    return with_views_without_gradient(graph_module, with_views_of_grad_mode(innermost(compiled, graph_module)))
+    return with_views(with_views_of_grad_mode(innermost(compiled, graph_module)))

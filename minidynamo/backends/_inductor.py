@@ -31,6 +31,7 @@ def inductor(
     """
     patches = dict(options or {})
     program = graph_module.meta.pop("pieces", None)
+    with_views = with_views_without_gradient(graph_module)
 
     def compile_here(inputs: Sequence[Any]) -> CompiledFunction:
         with few_collections():
@@ -42,8 +43,8 @@ def inductor(
         uncompiled = eager(graph_module, example_inputs)
         switching = compiled_later(graph_module, program, example_inputs, patches, uncompiled, compile_here)
         if switching is not None:
-            return with_views_without_gradient(graph_module, switching)
-    return with_views_without_gradient(graph_module, compile_here(example_inputs))
+            return with_views(switching)
+    return with_views(compile_here(example_inputs))
 
 
 def _compiled_here(

@@ -86,8 +86,10 @@ def _compile(
     makes_context = own_name(compiler) is None  # each of our own makes its own tracing context, or needs none
     if makes_context:
         from minidynamo.backends._autocast_regions import name_regions
+        from minidynamo.backends._views import with_views_without_gradient
 
         name_regions(graph_module)
+        with_views = with_views_without_gradient(graph_module)
     try:
         with (
             _trainable_recurrent_layers(graph_module, example_inputs),
@@ -106,7 +108,8 @@ def _compile(
             graph_module.meta["size_conditions"] = None  # the capture is made again for sizes as they are; then this is an error
             return graph_module.forward
         raise BackendCompilerFailed(name, error) from error
-    return unboxed(compiled) if is_boxed(compiled) else compiled
+    function = unboxed(compiled) if is_boxed(compiled) else compiled
+    return with_views(function) if makes_context else function
 
 
 def _with_open_ints(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any], context: Any) -> list[Any]:

@@ -4,6 +4,8 @@ AOTAutograd makes a result that is a view of an input, or of another result, aga
 grad mode that the call ends in. A program may have made it in another one.
 """
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -32,14 +34,22 @@ def _view_of_grad_mode(view: torch.Tensor) -> torch.Tensor:
     return in_its_place(base, view) if _is_of_the_kind_of(base, view) else view
 
 
-def with_views_without_gradient(graph_module: torch.fx.GraphModule, compiled: CompiledFunction) -> CompiledFunction:
+def with_views_without_gradient(graph_module: torch.fx.GraphModule) -> Callable[[CompiledFunction], CompiledFunction]:
     """A view that was made under `torch.no_grad()` of a tensor that requires a gradient passes none on to it. Made again where
-    autograd is on, it would: the parameter behind it would get a gradient that it does not get eagerly."""
+    autograd is on, it would: the parameter behind it would get a gradient that it does not get eagerly.
+
+    Args:
+        graph_module: the graph as it was captured. A compiler may change it.
+
+    Returns:
+        A function that makes of the compiled graph one that returns such views.
+    """
     with torch._C.DisableTorchFunctionSubclass():  # a class of the program's would hear which attributes are read
         without_gradient = _views_without_gradient(graph_module)
-    if not without_gradient:
-        return compiled
+    return functools.partial(_with_views_at, without_gradient) if without_gradient else lambda compiled: compiled
 
+
+def _with_views_at(without_gradient: list[tuple[int, bool]], compiled: CompiledFunction) -> CompiledFunction:
     def call(*inputs: Any) -> Any:
         results = list(compiled(*inputs))
         with torch._C.DisableTorchFunctionSubclass():

@@ -90,11 +90,26 @@ def observed(program: Callable[[torch.Tensor], Results], run: Callable[[torch.Te
     return [*seen, weight.grad]
 
 
+def of_another_package(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> Callable[..., Any]:
+    """A backend that uses AOTAutograd as those of other packages do."""
+    from functorch.compile import make_boxed_func
+    from torch._dynamo.backends.common import aot_autograd
+
+    def run_as_it_is(part: torch.fx.GraphModule, inputs: list[Any]) -> Any:
+        return make_boxed_func(part.forward)
+
+    return aot_autograd(fw_compiler=run_as_it_is)(graph_module, example_inputs)
+
+
+def runs_as_it_is(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> Callable[..., Any]:
+    return graph_module.forward
+
+
 @pytest.mark.parametrize("grad_enabled", [True, False])
-@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor", of_another_package, runs_as_it_is])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_views_pass_on_the_gradient_that_they_do_eagerly(
-    program: Callable[[torch.Tensor], Results], backend: str, grad_enabled: bool
+    program: Callable[[torch.Tensor], Results], backend: str | Callable[..., Any], grad_enabled: bool
 ) -> None:
     expected = observed(program, program, grad_enabled)
     compiled = minidynamo.compile(program, backend=backend)
