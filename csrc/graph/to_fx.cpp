@@ -77,6 +77,7 @@ class Exporter {
   std::vector<Ref> nodes_;  // by NodeId; null for unused ones
   Ref fx_graph_, node_class_, create_name_, associate_name_, insert_, table_insert_;
   Ref qualified_name_, is_from_torch_, partial_, in_place_operators_;
+  Ref custom_operator_;  // the class of their definitions; null: this torch has none
   Ref call_function_, call_method_, empty_tuple_, empty_dict_;
   Ref key_example_, key_tensor_, key_stack_, key_source_;
   Ref attributes_;                                      // dict: name -> object, what get_attr nodes read
@@ -108,6 +109,8 @@ class Exporter {
 };
 
 bool Exporter::load() {
+  custom_operator_ = import_attribute("torch._library.custom_ops", "CustomOpDef");
+  clear_error();
   Ref graph_class = import_attribute("torch.fx", "Graph");
   node_class_ = graph_class ? import_attribute("torch.fx", "Node") : Ref();
   if (!node_class_) return false;
@@ -255,12 +258,11 @@ const Exporter::Target* Exporter::target_of(PyObject* callable) {
   if (auto found = targets_.find(callable); found != targets_.end()) return &found->second;
   Target target{Ref::borrow(callable), {}};
   // A custom operator's definition is a callable object without a name; what it calls is an ordinary operator.
-  if (Ref definition = import_attribute("torch._library.custom_ops", "CustomOpDef")) {
-    const int is_definition = PyObject_IsInstance(callable, definition.get());
+  if (custom_operator_) {
+    const int is_definition = PyObject_IsInstance(callable, custom_operator_.get());
     if (is_definition > 0) target.callable = attribute(callable, "_opoverload");
     if (is_definition < 0 || !target.callable) return nullptr;
   }
-  clear_error();
   target.candidate = Ref::steal(PyObject_CallMethod(fx_graph_.get(), "_target_to_str", "O", target.callable.get()));
   const char* name = target.candidate ? PyUnicode_AsUTF8(target.candidate.get()) : nullptr;
   if (!name) clear_error();
@@ -326,7 +328,7 @@ Ref Exporter::call_node(const Node& node) {
 }
 
 bool Exporter::set_meta(PyObject* fx_node, const Node& node) {
-  Ref meta = attribute(fx_node, "meta");
+  const Ref meta = Ref::steal(PyObject_GetAttr(fx_node, "meta"_name));
   if (!meta) return false;
   auto set = [&](const Ref& key, const Ref& value) {
     return value && PyDict_SetItem(meta.get(), key.get(), value.get()) == 0;
@@ -340,9 +342,8 @@ bool Exporter::set_meta(PyObject* fx_node, const Node& node) {
       clear_error();
     }
   }
-  Ref op = attribute(fx_node, "op");
-  if (!op || PyUnicode_CompareWithASCIIString(op.get(), "placeholder") == 0) return static_cast<bool>(op);
-  Ref name = attribute(fx_node, "name");
+  if (node.kind == NodeKind::Placeholder) return true;
+  const Ref name = Ref::steal(PyObject_GetAttr(fx_node, "name"_name));
   Ref entry = name ? Ref::made(PyTuple_Pack(2, name.get(), node.target.get())) : Ref();
   Ref stack = entry ? Ref::made(PyList_New(1)) : Ref();
   if (!stack) return false;

@@ -4,7 +4,6 @@
 
 #include "cache/code_cache.h"
 #include "emit/resume.h"
-#include "tensor/fake/fake.h"
 #include "world/state/frame.h"
 #include "world/state/tracer.h"
 
@@ -29,7 +28,6 @@ void reset_runtime() {
   const auto captures = std::exchange(state.captures, {});
   state.statistics = {};
   state.compiled_functions = 0;
-  clear_fake_memo();
   forget_resume_functions();
   if (!Tracer::any_running()) forget_prepared_codes();  // another thread's trace holds on to them
 }
