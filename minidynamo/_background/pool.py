@@ -146,7 +146,8 @@ class Pool:
 def _environment() -> dict[str, str]:
     """This process's environment and paths, for one that nothing is to be captured in."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith("MINIDYNAMO")}
-    return variables | {"PYTHONPATH": os.pathsep.join(sys.path)}  # where "" is the folder that the program runs in
+    # "" is the folder that the program runs in. Python passes over what is no text.
+    return variables | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if isinstance(path, str))}
 
 
 def start_process(environment: dict[str, str]) -> "subprocess.Popen[bytes]":

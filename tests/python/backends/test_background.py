@@ -90,6 +90,21 @@ def test_pieces() -> None:
     assert _artifacts.counts()["loaded"] > before["loaded"] and _artifacts.counts()["written"] == before["written"]
 
 
+def test_the_processes_find_modules_where_the_program_does(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path that is no text is passed over, as Python does, and the folder that the program runs in is none of its own accord."""
+    (tmp_path / "minidynamo.py").write_text("raise RuntimeError('the wrong one')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path] + [tmp_path])
+    captured, x = minidynamo.compile(mlp()), torch.randn(3, 8)
+    before = loaded()
+    with torch.no_grad():
+        captured(x)
+        assert minidynamo.wait_for_compiled(SECONDS)
+        captured(x)
+    assert loaded() == before + 1
+
+
 def with_sizes(x: torch.Tensor, factor: int) -> torch.Tensor:
     return (x.view(-1, 2).sum(1) * factor + x.shape[0]).relu()
 
