@@ -125,18 +125,28 @@ def _asking_inductor(with_backward: bool) -> Iterator[None]:
         yield
 
 
+def has(key: str, example_inputs: Sequence[Any]) -> bool:
+    """True if there is an entry of a key whose conditions hold for the inputs."""
+    return _find(key, example_inputs)[1] is not None
+
+
 def _load_for(key: str, example_inputs: Sequence[Any]) -> tuple[str, Boxed | None]:
     """The name and the function of the first entry of a key whose conditions hold for the inputs; or the name for a new one, and None."""
+    name, entry = _find(key, example_inputs)
+    function = None if entry is None else _function_of(name, entry)
+    if function is not None:
+        note(entry["conditions"])
+    return name, function
+
+
+def _find(key: str, example_inputs: Sequence[Any]) -> tuple[str, Any]:
     for number in range(_MOST_FOR_ONE_KEY):
         name = key if number == 0 else hashlib.sha256(f"{key} {number}".encode()).hexdigest()
         entry = _read(name)
         if entry is None:
             break
         if hold(entry["conditions"], example_inputs) and hold(entry["strides"], example_inputs):
-            function = _function_of(name, entry)
-            if function is not None:
-                note(entry["conditions"])
-            return name, function
+            return name, entry
     return name, None
 
 

@@ -68,11 +68,6 @@ def read(key: str) -> Any:
     return entry
 
 
-def has(key: str) -> bool:
-    """True if there is an entry of a key, damaged or not."""
-    return os.path.exists(_entry(key))
-
-
 def _entry(key: str) -> str:
     return os.path.join(path(), "entries", key)
 

@@ -17,7 +17,6 @@ from typing import Any
 import torch
 
 from minidynamo import _C, _artifacts
-from minidynamo._artifacts import folder
 from minidynamo._artifacts.generated_module import NotKept
 from minidynamo._background import parcel
 from minidynamo._background.pool import Job, Pool
@@ -53,7 +52,7 @@ def compiled_later(
         name = _artifacts.name_of(module, inputs, options)
         if name in _compiled_here_only:
             raise NotKept(_compiled_here_only[name])
-        if not folder.has(name):
+        if not _artifacts.has(name, inputs):
             jobs.append(Pool.current.submit(name, parcel.packed(module, inputs, options, name)))
 
     if not _artifacts.may_be_used(options):

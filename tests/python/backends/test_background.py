@@ -172,6 +172,22 @@ def test_a_stance_against_recompiles_means_other_captures(stance: str) -> None:
                     captured(x.double(), 5)
 
 
+def test_sizes_for_which_the_conditions_of_the_compiler_do_not_hold() -> None:
+    """They are compiled in the background too, beside those for which they hold."""
+
+    def padded(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.max_pool1d(x[None], 3, stride=2)[0].relu()
+
+    captured = minidynamo.compile(padded, dynamic=True)
+    before = written()
+    with torch.no_grad():
+        for size in (9, 9, 9, 3, 3, 3, 64, 64, 64, 9, 3):
+            x = torch.randn(2, size)
+            torch.testing.assert_close(captured(x), padded(x))
+            assert minidynamo.wait_for_compiled(SECONDS)
+    assert written() == before
+
+
 def test_a_dynamic_graph_that_no_other_process_can_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is compiled by the capture after that, and not sent again."""
     captured = minidynamo.compile(with_sizes, dynamic=True)
