@@ -192,9 +192,7 @@ void CacheRegistry::reset() noexcept {
 
 void CacheRegistry::forget(ConfigId config) noexcept {
   for (CodeCache* cache : caches_) {
-    for (std::shared_ptr<CacheEntry>& entry : cache->entries_)
-      if (entry->config == config) retire(std::move(entry));
-    std::erase(cache->entries_, nullptr);
+    retire_if(*cache, [config](const CacheEntry& entry) { return entry.config == config; });
     std::erase_if(cache->skips_, [config](const SkipMark& mark) { return mark.config == config; });
     cache->open_numbers.erase(config);
     ++cache->changes_;
@@ -204,16 +202,22 @@ void CacheRegistry::forget(ConfigId config) noexcept {
 
 void CacheRegistry::capture_again(PyObject* graph_module) noexcept {
   for (CodeCache* cache : caches_) {
-    for (std::shared_ptr<CacheEntry>& entry : cache->entries_) {
-      if (!entry->graph_module.is(graph_module)) continue;
+    retire_if(*cache, [&](const CacheEntry& entry) {
+      if (!entry.graph_module.is(graph_module)) return false;
       cache->is_captured_again = true;
       ++cache->changes_;
-      cache->calls.of_former_entries += entry->hits;
-      retire(std::move(entry));
-    }
-    std::erase(cache->entries_, nullptr);
+      cache->calls.of_former_entries += entry.hits;
+      return true;
+    });
   }
   free_retired();
+}
+
+template <class Predicate>
+void CacheRegistry::retire_if(CodeCache& cache, Predicate is_over) noexcept {
+  for (std::shared_ptr<CacheEntry>& entry : cache.entries_)
+    if (is_over(*entry)) retire(std::move(entry));
+  std::erase(cache.entries_, nullptr);
 }
 
 void CacheRegistry::retire(std::shared_ptr<CacheEntry> dead) noexcept {

@@ -214,7 +214,9 @@ class CacheRegistry {
   std::shared_ptr<CacheEntry> retired_;  // dead entries, a list, since burying may need no memory
 
   void retire(std::shared_ptr<CacheEntry> dead) noexcept;
-  void free_retired() noexcept;  // those put aside, unless a scope forbids it now
+  template <class Predicate>
+  void retire_if(CodeCache& cache, Predicate is_over) noexcept;  // the entries for which is_over(entry) is true
+  void free_retired() noexcept;                                  // those put aside, unless a scope forbids it now
   static CodeSlot& slot() noexcept;
   static void free_cache(void* data) noexcept;
 };

@@ -198,7 +198,8 @@ Region Search::within_gaps(Comb comb) const {
 
 Region Search::best_region(const Comb& comb) const { return comb.has_gaps() ? within_gaps(comb) : best_rotation(comb); }
 
-// Where the function does the same each time, and the graph may be cut at both ends.
+// A marked call belongs to a region if another marked call has the same labels and flow of data, and if the graph may
+// be cut at both of its ends.
 std::vector<Region> Search::marked_regions() {
   std::vector<Region> regions;
   for (size_t begin = 0, end = 0; begin < calls_.size(); begin = end) {
