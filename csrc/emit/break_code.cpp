@@ -3,7 +3,6 @@
 #include "bytecode/op_facts.h"
 #include "emit/rebuild.h"
 #include "python/objects/weak_hold.h"
-#include "python/unstable.h"
 
 namespace minidynamo {
 namespace {
@@ -210,10 +209,9 @@ class BreakWriter {
 
   template <class LoadCode>
   void push_function(PyObject* globals, LoadCode load_code) {
-    const bool is_own = globals == globals_, is_plain = is_own && kMakeFunctionIsSafe;
-    if (!is_plain) code_.begin_call([&] { code_.load_constant(make_function_callable()); });
+    const bool is_own = globals == globals_;
+    code_.begin_call([&] { code_.load_constant(make_function_callable()); });
     load_code();
-    if (is_plain) return (void)code_.emit(Op::MAKE_FUNCTION);
     if (!is_own) code_.load_constant(owner_of_names(globals));
     code_.end_call(is_own ? 1 : 2);
   }

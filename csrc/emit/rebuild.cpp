@@ -136,7 +136,10 @@ PyObject* make_function(PyObject*, PyObject* const* arguments, Py_ssize_t count)
     PyErr_SetString(PyExc_TypeError, "make_function(code[, globals])");
     return nullptr;
   }
-  return PyFunction_New(arguments[0], globals);
+  Ref made = Ref::made(PyFunction_New(arguments[0], globals));
+  if (count == 1)
+    set_builtins(as_function(made.get()), PyEval_GetBuiltins());  // those of the frame that it goes on with
+  return made.release();
 }
 
 PyObject* rebuild_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) {

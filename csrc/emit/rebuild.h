@@ -11,7 +11,8 @@ PyObject* fill_instance_callable();     // (instance, items or None, attributes:
 PyObject* rebuild_tuple_callable();     // (class, items: tuple) -> instance of a C class derived from tuple
 PyObject* rebuild_function_callable();  // (code, globals, name, defaults, kwdefaults, closure, annotations, qualname,
                                         // dict, module, doc[, type parameters[, annotate]])
-PyObject* make_function_callable();     // (code[, globals or the module whose they are]): a plain function
+PyObject* make_function_callable();     // (code[, globals or the module whose they are]): a plain function, by
+                                        // default with the names of the frame that runs
 PyObject* rebuild_partial_callable();   // (func, args, keywords, dict or None)
 // (class, args, attributes: dict or None, cause, context, suppress_context, traceback[, args if __new__ takes others])
 // -> exception

@@ -34,6 +34,7 @@ enum Form : uint8_t {
   FunctionKeywordDefaults,
   FunctionCode,
   FunctionGlobals,
+  FunctionBuiltins,
   MethodFunction,
   MethodSelf,
 };
@@ -449,7 +450,8 @@ uint8_t step_form(Access access, PyObject* key, Reached parent) noexcept {
                     {"__defaults__", FunctionDefaults},
                     {"__kwdefaults__", FunctionKeywordDefaults},
                     {"__code__", FunctionCode},
-                    {"__globals__", FunctionGlobals}});
+                    {"__globals__", FunctionGlobals},
+                    {"__builtins__", FunctionBuiltins}});
   if (PyMethod_Check(parent.object)) return form_in({{"__func__", MethodFunction}, {"__self__", MethodSelf}});
   return Plain;
 }
@@ -472,6 +474,8 @@ PyObject* const* place_of(Access access, const AccessStep& step, Reached parent)
         return &function->func_code;
       case FunctionGlobals:
         return &function->func_globals;
+      case FunctionBuiltins:
+        return &function->func_builtins;
       default:
         return nullptr;
     }

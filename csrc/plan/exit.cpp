@@ -21,6 +21,7 @@
 #include "tensor/fake/tensor_facts.h"
 #include "tensor/process/function_mode_stack.h"
 #include "world/external/known_types.h"
+#include "world/external/scope.h"
 #include "world/proxies/runtime_value.h"
 #include "world/proxies/symbolic_float.h"
 #include "world/torch/rerunnable_graph.h"
@@ -73,6 +74,7 @@ class BreakPlanner {
     find_handled();
     PlanBreak& end = exit_.plan.end.emplace();
     exit_.resumed.clear();
+    if (!share_builtins()) return refuse("a function finds its builtins elsewhere than its caller");
     Frame& frame = *frames_.back();
     const OriginalPosition& place = places_.back();
     if (place.in_prologue && !place.in_prologue_call) return refuse("the frame has not reached its code yet");
@@ -117,6 +119,13 @@ class BreakPlanner {
   bool refuse(const char* what) {
     values_.refuse(what);
     return false;
+  }
+
+  // Functions of the break have the builtins of the frame that makes them.
+  bool share_builtins() {
+    if (frames_.size() == 1) return true;
+    for (Frame* frame : frames_) guard_builtins(tracer_, *frame);
+    return std::ranges::all_of(frames_, [&](Frame* frame) { return frame->builtins == frames_[0]->builtins; });
   }
 
   static const StackLayout& layout(const OriginalPosition& place) { return place.prepared->stack_layout(); }

@@ -8,6 +8,7 @@
 #include "model/tensors/tensor_attribute.h"
 #include "plan/new_leaves.h"
 #include "python/objects/itertools_fields.h"
+#include "python/objects/reach.h"
 #include "python/process/nesting.h"
 #include "python/process/out_of_memory.h"
 #include "python/unstable.h"
@@ -131,6 +132,15 @@ bool ValuePlanner::is_planned(PyObject* object) const {
   return values_.count(object) > 0 || expected_.count(object) > 0;
 }
 
+bool ValuePlanner::keeps_planned(PyObject* object) const {
+  if (is_planned(object)) return true;
+  return reaches(object, [this](PyObject* kept) {
+    if (is_constant(kept) || is_tensor(kept) || PyType_Check(kept) || PyModule_Check(kept)) return Visit::Pass;
+    const bool may_be_last = !tracer_.world.source_of(kept) || tracer_.ends.let_go.count(kept);
+    return may_be_last && is_planned(kept) ? Visit::Found : Visit::Enter;
+  });
+}
+
 std::vector<bool> ValuePlanner::passed_locals(const Frame& frame, const OriginalPosition& at, ResumePlace place) {
   std::vector<bool> passed;
   for (int32_t local = 0; local < at.prepared->locals_count; ++local) {
@@ -143,7 +153,7 @@ std::vector<bool> ValuePlanner::passed_locals(const Frame& frame, const Original
     const bool can_be_needed =
         (!is_tensor(held) || (keeps_tensors_ && is_fake(held))) && !is_constant(held) && !is_symbolic_float(held);
     passed.push_back(can_be_needed && (frame.has_lazy_local(slot) || tracer_.world.source_of(held) ||
-                                       is_planned(held) || has_observable_end(held)));
+                                       keeps_planned(held) || has_observable_end(held)));
     const bool is_iterator = PyIter_Check(held);  // knows no weak references; the loop has it on the stack
     if (can_be_needed && !is_iterator && !passed.back()) left_out_.push_back(held);
   }
@@ -157,7 +167,7 @@ std::vector<bool> ValuePlanner::passed_locals(const Frame& frame, const Original
 bool ValuePlanner::found_left_out() {
   const size_t known = expected_.size();
   for (PyObject* held : left_out_)
-    if (is_planned(held)) expected_.insert(held);
+    if (keeps_planned(held)) expected_.insert(held);
   return expected_.size() > known;
 }
 

@@ -36,7 +36,8 @@ class ValuePlanner {
   // Which locals of a frame's original code a resume function of the place must be given: those that may be read, and
   // those that keep alive what was there before the trace, or what else the program may see the end of.
   bool holds_identity(PyObject* object) const;
-  bool is_planned(PyObject* object) const;  // made already, or what a cell holds is
+  bool is_planned(PyObject* object) const;     // made already, or what a cell holds is
+  bool keeps_planned(PyObject* object) const;  // the same of itself, or of an object that it keeps alive
   // By local, and where locals are saved on the stack, by slot of it: whether it has a value to pass.
   std::vector<bool> passed_locals(const Frame& frame, const OriginalPosition& at, ResumePlace place);
   // True if the plan makes what a local holds that a resume function is not given: the local keeps it alive, and what

@@ -135,6 +135,11 @@ inline PyObject* type_parameters_of([[maybe_unused]] PyFunctionObject* function)
 #endif
 }
 
+// The names that code finds when its module has none; a new function has those of its module at that time.
+inline void set_builtins(PyFunctionObject* function, PyObject* names) noexcept {
+  const Ref before = Ref::steal(std::exchange(function->func_builtins, Ref::borrow(names).release()));
+}
+
 // The annotations of functions, classes and modules are made when they are asked for (PEP 649).
 constexpr bool kAnnotationsAreLazy = PY_VERSION_HEX >= 0x030E0000;
 
@@ -151,10 +156,6 @@ inline void set_annotate([[maybe_unused]] PyFunctionObject* function, [[maybe_un
   const Ref before = Ref::steal(std::exchange(function->func_annotate, annotate.release()));
 #endif
 }
-
-// From 3.12 on MAKE_FUNCTION lets go twice of the code where there is no memory for the function: the code is freed
-// while what surrounds it still holds it (seen in 3.12.1 and 3.13.0). Code of ours makes its functions by a call there.
-constexpr bool kMakeFunctionIsSafe = PY_VERSION_HEX < 0x030C0000;
 
 // From 3.13 on (PEP 667) each call of locals() in a function returns a new dict, and f_locals of the frame is a mapping
 // that writes to the variables. Before, both are one dict for as long as the frame runs.

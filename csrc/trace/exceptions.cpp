@@ -47,14 +47,24 @@ bool is_outside_exception(Tracer& tracer, PyObject* exception) {
   return true;
 }
 
+// Where the frame stands when an exception leaves the current instruction, in code units: a reraise, which has taken
+// the exception from the stack, stands where that was raised, if it remembers it.
+int32_t raised_at(Frame& frame) {
+  const Instruction& now = frame.current();
+  const bool may_remember = now.op == Op::RERAISE && now.arg > 0;
+  PyObject* remembered = may_remember ? frame.top(now.arg).get() : nullptr;
+  return remembered && PyLong_Check(remembered) ? static_cast<int32_t>(PyLong_AsLong(remembered)) : now.offset / 2;
+}
+
 // Enters the handler that covers the current instruction. False: none, the error leaves the frame.
 bool enter_handler(Tracer& tracer, Frame& frame) {
   const ExceptionRegion* region = frame.prepared->bytecode.region_at(frame.instruction);
   if (!region) return false;
-  break_if_end_on_stack_is_observable(tracer, frame, region->depth);
+  const int32_t place = raised_at(frame);
+  Ref exception = take_error();  // first: what follows asks objects
+  note_dropped(tracer, frame, region->depth);
   frame.shrink_stack(region->depth);
-  if (region->push_lasti) frame.push(Ref::made(PyLong_FromLong(frame.current().offset / 2)));  // in code units
-  Ref exception = take_error();
+  if (region->push_lasti) frame.push(Ref::made(PyLong_FromLong(place)));
   if (is_fake_data_error(exception.get()))
     return tracer.abort(BreakReason::DataDependent, "native code needs the data of a tensor") != nullptr;
   frame.push(std::move(exception));
@@ -138,10 +148,7 @@ bool handle_error(Tracer& tracer, Frame& frame) {
   if (is_reraised ? tracer.breaks.raised_at < 0 : tracer.breaks.raised_at < frame.started_at) tracer.note_raise(frame);
   const Ref shown = frame_object_of(frame);
   if (shown) {
-    // Where a reraise stands is where the exception was raised, if it remembers that.
-    const bool remembers = now.op == Op::RERAISE && now.arg > 0 && PyLong_Check(frame.top(now.arg).get());
-    move_traceback_frame(shown.get(),
-                         remembers ? static_cast<int32_t>(PyLong_AsLong(frame.top(now.arg).get())) * 2 : now.offset);
+    move_traceback_frame(shown.get(), raised_at(frame) * 2);
     if (!is_reraised) add_traceback(shown.get(), now.offset, frame.line());
   }
   return enter_handler(tracer, frame);

@@ -2,6 +2,7 @@
 // its frame is in variables, containers, exceptions and call_instructions; here is only the stack and control flow. One
 // case per neutral opcode, in the order of CPython's documentation of `dis`.
 #include "model/objects/generator.h"
+#include "model/objects/let_go.h"
 #include "model/objects/object_end.h"
 #include "model/protocols/abstract.h"
 #include "model/protocols/upward.h"
@@ -94,7 +95,7 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
       case Op::RESUME:
         break;
       case Op::POP_TOP:
-        break_if_end_on_stack_is_observable(tracer, frame, frame.stack_depth() - 1);
+        note_dropped(tracer, frame, frame.stack_depth() - 1);
         frame.drop();
         break;
       case Op::PUSH_NULL:
@@ -643,8 +644,10 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
         break;
     }
 
-    if (!ok) [[unlikely]] {
-      if (!PyErr_Occurred())
+    if (ok && may_have_let_go(tracer)) [[unlikely]]
+      look_at_let_go(tracer, frame);
+    if (!ok || tracer.is_over()) [[unlikely]] {
+      if (!PyErr_Occurred() && !tracer.is_over())
         tracer.abort(BreakReason::Internal, std::string(op_name(now.op)) + " failed without an error");
       if (tracer.is_over() || !handle_error(tracer, frame)) return Outcome::Failed;
       continue;

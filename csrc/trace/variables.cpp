@@ -18,7 +18,7 @@ bool is_free_variable(const Frame& frame, int32_t index) noexcept {
 }  // namespace
 
 void delete_fast(Tracer& tracer, Frame& frame, int32_t index) {
-  break_if_finalizer_observable(tracer, frame, index, true);
+  note_deleted(tracer, frame, index);
   frame.forget_lazy_local(index);
   frame.local(index).reset();
 }

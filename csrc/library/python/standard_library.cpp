@@ -8,6 +8,8 @@
 #include "library/rules/dropped_result.h"
 #include "model/native/native_call.h"
 #include "model/objects/function.h"
+#include "model/objects/let_go.h"
+#include "model/objects/object_end.h"
 #include "model/protocols/abstract.h"
 #include "model/protocols/arguments.h"
 #include "python/named_item.h"
@@ -144,7 +146,11 @@ Ref make_reference(Tracer& tracer, PyObject* callable, const Arguments& argument
 
 // A weak reference from before the trace: what it leads to, or that this is gone, is guarded.
 Ref reference_call(Tracer& tracer, PyObject* reference, const Arguments& arguments) {
-  return arguments.values.empty() ? referent_of(tracer, reference) : call_natively(tracer, reference, arguments);
+  if (!arguments.values.empty()) return call_natively(tracer, reference, arguments);
+  if (!tracer.world.source_of(reference)) drop_unused_objects(tracer);
+  if (may_be_gone(tracer, PyWeakref_GET_OBJECT(reference)))
+    return tracer.abort(BreakReason::Finalizer, "a weak reference is asked for an object that may be gone");
+  return referent_of(tracer, reference);
 }
 
 // How many objects it finds depends on where captured code holds them. Where the result is dropped, the program only

@@ -79,30 +79,36 @@ Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name) {
   return load_part(tracer, dict, Access::DictItem, name, value);
 }
 
-bool guard_own_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
-  Source* source = tracer.world.source_of(object);
-  const bool is_slot = is_slot_of(object, name);
-  Access access = is_slot ? Access::Attribute : Access::DictItem;
-  Ref there;
+OwnPlace own_place(Tracer& tracer, PyObject* object, PyObject* name) {
+  OwnPlace place{tracer.world.source_of(object), Access::DictItem, name, nullptr};
   if (PyDict_Check(object)) {
-    there = Ref::borrow(PyDict_GetItemWithError(object, name));
+    place.held = Ref::borrow(PyDict_GetItemWithError(object, name));
   } else if (PyCell_Check(object)) {
-    access = Access::CellContents;
-    there = Ref::borrow(PyCell_GET(object));
-  } else if (is_slot) {
-    there = Ref::steal(PyObject_GenericGetAttr(object, name));
+    place.access = Access::CellContents;
+    place.key = nullptr;
+    place.held = Ref::borrow(PyCell_GET(object));
+  } else if (is_slot_of(object, name)) {
+    place.access = Access::Attribute;
+    place.held = Ref::steal(PyObject_GenericGetAttr(object, name));
+  } else if (PyType_Check(object)) {
+    place.access = Access::Attribute;
+    place.held = Ref::borrow(class_attribute(as_type(object), name));
   } else {
     PyObject* own_dict = instance_dict(object);
-    source = tracer.guards.child(source, Access::InstanceDict, nullptr, -1, own_dict ? own_dict : object);
-    there = Ref::borrow(instance_attribute(object, name));
+    place.owner = tracer.guards.child(place.owner, Access::InstanceDict, nullptr, -1, own_dict ? own_dict : object);
+    place.held = Ref::borrow(instance_attribute(object, name));
   }
   clear_error();
-  PyObject* key = access == Access::CellContents ? nullptr : name;
-  if (there)
-    tracer.guards.add(tracer.guards.child(source, access, key, -1, there.get()), GuardKind::Present, tracer.origin());
+  return place;
+}
+
+bool guard_own_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
+  const OwnPlace place = own_place(tracer, object, name);
+  if (place.held)
+    tracer.guards.add(place.source_of_held(tracer), GuardKind::Present, tracer.origin());
   else
-    tracer.guards.add_missing(source, access, key, -1, tracer.origin());
-  return static_cast<bool>(there);
+    tracer.guards.add_missing(place.owner, place.access, place.key, -1, tracer.origin());
+  return static_cast<bool>(place.held);
 }
 
 }  // namespace minidynamo

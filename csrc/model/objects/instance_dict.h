@@ -13,6 +13,17 @@ ShadowContainer* shared_instance_dict(Tracer& tracer, PyObject* object);
 // To be called when an object of the trace's own making was given an attribute: a __dict__ from elsewhere stays the
 // same dict when the object leaves. False on a break.
 bool note_given_dict(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value);
+// Where an external instance, class, dict or cell itself has an attribute, name or contents, before what the trace
+// wrote.
+struct OwnPlace {
+  Source* owner;
+  Access access;
+  PyObject* key;
+  Ref held;  // null: nothing
+
+  Source* source_of_held(Tracer& tracer) const { return tracer.guards.child(owner, access, key, -1, held.get()); }
+};
+OwnPlace own_place(Tracer& tracer, PyObject* object, PyObject* name);
 // True if an external instance, dict or cell itself has the attribute, before what the trace wrote; guarded.
 bool guard_own_attribute(Tracer& tracer, PyObject* object, PyObject* name);
 

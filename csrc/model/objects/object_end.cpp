@@ -1,139 +1,45 @@
 
 #include <algorithm>
-#include <string_view>
 
 #include "model/objects/generator.h"
 #include "model/objects/object_end.h"
-#include "python/code/traceback.h"
 #include "python/handled_exception.h"
-#include "python/objects/native_contents.h"
 #include "python/process/out_of_memory.h"
 #include "python/unstable.h"
 #include "python/version/dict_version.h"
-#include "python/version/type_version.h"
 #include "world/external/known_types.h"
 #include "world/external/scope.h"
 #include "world/external/types.h"
-#include "world/native/code_origin.h"
 #include "world/state/world.h"
 
 namespace minidynamo {
 namespace {
 
-// A weak reference with which TorchDynamo notes each module that is made, once it has compiled one: no program reads
-// it.
-bool is_of_torch_compile(const PyWeakReference* reference) {
-  PyObject* const callback = reference->wr_callback;
-  if (!callback || !PyFunction_Check(callback)) return false;
-  const auto* function = as_function(callback);
-  const auto* code = as_code(function->func_code);
-  return code_origin(code->co_filename) == CodeOrigin::Torch &&
-         !PyUnicode_CompareWithASCIIString(function->func_qualname,
-                                           "ExactWeakKeyDictionary.__setitem__.<locals>.<lambda>");
-}
-
-// A weak reference with which a compiler notes a tensor that it has seen: of a class of torch's, or with a callback of
-// torch's.
-bool is_of_torch(PyWeakReference* reference) {
-  PyObject* const callback = reference->wr_callback;
-  if (callback && PyFunction_Check(callback) &&
-      code_origin(as_code(as_function(callback)->func_code)->co_filename) == CodeOrigin::Torch)
-    return true;
-  PyTypeObject* const type = Py_TYPE(as_object(reference));
-  PyObject* const module = is_python_class(type) ? class_attribute(type, "__module__"_name) : nullptr;
-  const char* const name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
-  clear_error();
-  return name && std::string_view(name).starts_with("torch.");
-}
-
-// A weak reference leads to the object that `is_of_others` does not hold for.
-template <typename IsOfOthers>
-bool any_reference(PyObject* object, IsOfOthers is_of_others) noexcept {
-  auto* reference = reinterpret_cast<PyWeakReference*>(*PyObject_GET_WEAKREFS_LISTPTR(object));
-  for (; reference; reference = reference->wr_next)
-    if (!is_of_others(reference)) return true;
-  return false;
-}
-
-bool has_finalizer(PyObject* object) {
-  return is_python_class(Py_TYPE(object)) && !is_tensor(object) && class_attribute(Py_TYPE(object), "__del__"_name);
-}
-
-}  // namespace
-
-bool is_weakly_referenced(PyObject* object) noexcept {
-  return object && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) && any_reference(object, is_of_torch_compile);
-}
-
-namespace {
-
-// True if the object dies loudly by itself, if this is its end.
-bool is_witnessed(PyObject* object) {
-  if (is_fake(object) || PyType_Check(object) || PyFunction_Check(object) || PyModule_Check(object)) return false;
-  if (is_tensor(object)) return any_reference(object, is_of_torch);
-  if (PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object)) return true;
-  return has_finalizer(object) || is_weakly_referenced(object);
-}
-
-// The same, or with what the frames in an exception's traceback keep alive.
-bool has_witness(PyObject* object) {
-  return is_witnessed(object) || (PyExceptionInstance_Check(object) && any_kept_by_traceback(object, is_witnessed));
-}
-
-bool has_witnesses(PyObject* object) {
-  if (!PyTuple_CheckExact(object) && !PyList_CheckExact(object)) return has_witness(object);
-  constexpr Py_ssize_t kLookedAt = 16;
-  const Py_ssize_t count = std::min(PySequence_Fast_GET_SIZE(object), kLookedAt);
-  for (Py_ssize_t i = 0; i < count; ++i)
-    if (has_witness(PySequence_Fast_GET_ITEM(object, i))) return true;
-  return false;
-}
-
-constexpr int kDeep = 3, kDeepest = 6;  // containers and objects in each other that are looked into
-constexpr int kMostObjects = 1024;      // in all
-
-// `depth` and `left`: how many more of these.
-bool may_be_seen(PyObject* object, int depth, int& left) {
-  if (is_tensor(object) || PyType_Check(object) || PyModule_Check(object)) return false;
-  if (has_witness(object) || PyMemoryView_Check(object) || is_traced_generator(object)) return true;
-  if (--left < 0 || depth == 0) return false;
-  if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
-    for (Py_ssize_t i = 0; left > 0 && i < PySequence_Fast_GET_SIZE(object); ++i)
-      if (may_be_seen(PySequence_Fast_GET_ITEM(object, i), depth - 1, left)) return true;
-  } else if (PyDict_CheckExact(object)) {
-    Py_ssize_t position = 0;
-    PyObject *key, *value;
-    while (left > 0 && PyDict_Next(object, &position, &key, &value))
-      if (may_be_seen(key, depth - 1, left) || may_be_seen(value, depth - 1, left)) return true;
-  } else if (native_base(Py_TYPE(object)) == known_types()->deque) {
-    for (PyObject* item : native_contents(object).items)
-      if (may_be_seen(item, depth - 1, left)) return true;
-  } else if (PyMethod_Check(object)) {
-    return may_be_seen(PyMethod_GET_SELF(object), depth - 1, left);
-  } else if (is_python_class(Py_TYPE(object)) && has_instance_dict(Py_TYPE(object))) {
-    struct State {
-      int depth;
-      int& left;
-      bool found;
-    } state{depth, left, false};
-    auto visit = [](void* given, PyObject*, PyObject* value) {
-      auto* looking = static_cast<State*>(given);
-      looking->found = may_be_seen(value, looking->depth - 1, looking->left);
-      return !looking->found;
-    };
-    if (PyObject* dict = instance_dict(object)) return may_be_seen(dict, depth, left);
-    if (has_inline_attributes(object)) visit_inline_attributes(object, visit, &state);
-    return state.found;
-  }
-  return false;
-}
-
-bool may_be_seen_within(PyObject* object, int depth) {
-  int left = kMostObjects;
-  return may_be_seen(object, depth, left);
-}
-
 constexpr size_t kNoSlot = SIZE_MAX;
+
+// The object in a variable of a frame, or at a place of its stack.
+struct Held {
+  size_t slot;
+  PyObject* object = nullptr;  // null: nothing; in the trace, or as it was before
+  PyObject* original = nullptr;
+  Source* source = nullptr;  // null: of the trace, or of a variable that no instruction has used
+  bool is_outside = false;
+
+  Source* found_source(Tracer& tracer, Frame& frame) const {
+    return source ? source : source_of_untouched(tracer, frame, static_cast<int32_t>(slot));
+  }
+};
+
+Held held_in(const Tracer& tracer, const Frame& frame, size_t slot) {
+  if (slot < frame.lazy_locals.size() && frame.lazy_locals[slot].raw) {
+    PyObject* raw = frame.lazy_locals[slot].raw;
+    return {slot, raw, raw, nullptr, true};
+  }
+  PyObject* object = frame.slots[slot].get();
+  const Frame::LazySlot* waiting = frame.lazy_local_in(slot);
+  Source* source = waiting ? waiting->source : object ? tracer.world.source_of(object) : nullptr;
+  return {slot, object, source ? source->value.get() : object, source, source != nullptr};
+}
 
 // True if another variable or the stack of the frame holds the object.
 bool is_in_slot(const Frame& frame, PyObject* object, size_t but) noexcept {
@@ -144,53 +50,69 @@ bool is_in_slot(const Frame& frame, PyObject* object, size_t but) noexcept {
   return false;
 }
 
-// The trace is to end behind this instruction, where an object ends: one from before the trace, or (null) its own.
+bool is_in_other_slot(const Frame& frame, const Held& held) noexcept {
+  return is_in_slot(frame, held.object, held.slot) || is_in_slot(frame, held.original, held.slot);
+}
+
+// True of a resume function's parameter, or an item of a list that it is given: no place outside of the frame holds it.
+// A weak reference, by which it may have been found first, holds nothing.
+bool is_of_frame(const Source& source) noexcept {
+  return source.access == Access::Local || source.access == Access::Referent ||
+         (source.access == Access::Index && source.parent && source.parent->access == Access::Local);
+}
+
+// A resume function lets go of an object from before the trace, which its variables and stack may be all that holds.
+void note_lost(Tracer& tracer, Frame& frame, const Held& held) {
+  if (frame.is_in_prologue() || (held.source ? !is_of_frame(*held.source) : is_shared(held.original))) return;
+  if (!is_in_other_slot(frame, held) && note_let_go(tracer, held.original, kDeepest))
+    end_behind_instruction(tracer, held.found_source(tracer, frame));
+}
+
+}  // namespace
+
 void end_behind_instruction(Tracer& tracer, Source* outside) {
   if (outside) tracer.ends.released.push_back(outside);
   tracer.breaks.forced_at = tracer.executed + 1;
   tracer.ends.ask_for_break = true;
 }
 
-}  // namespace
+bool note_let_go(Tracer& tracer, PyObject* object, int depth) {
+  if (is_constant(object) || !tracer.ends.let_go.insert(object).second) return false;
+  const World& world = tracer.world;
+  // The trace does not know whether others hold objects that it has used, and holds itself.
+  return has_loud_end(object, depth, [&world](PyObject* kept) {
+    return is_shared(kept) && !world.source_of(kept) && !world.replacement_of(kept);
+  });
+}
 
-bool has_observable_end(PyObject* object) { return may_be_seen_within(object, kDeep); }
-
-void break_if_finalizer_observable(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too) {
-  PyObject* object = frame.has_lazy_local(index) ? frame.lazy_locals[index].raw : frame.local(index).get();
-  if (!object || !tracer.breaks.are_allowed) return;
-  Source* source = frame.has_lazy_local(index) ? nullptr : tracer.world.source_of(object);
-  const bool is_outside = source || frame.has_lazy_local(index);
-  if (source) object = source->value.get();
-  if (is_outside ? !of_outside_too : is_shared(object)) return;
-  if (!has_witnesses(object)) return;
-  if (is_in_slot(frame, object, static_cast<size_t>(index))) return;
-  if (is_outside && !source) source = source_of_untouched(tracer, frame, index);
-  end_behind_instruction(tracer, source);
+void note_deleted(Tracer& tracer, Frame& frame, int32_t index) {
+  const Held held = held_in(tracer, frame, static_cast<size_t>(index));
+  if (!held.object || !tracer.breaks.are_allowed) return;
+  if (held.is_outside && frame.is_of_resume_function()) return note_lost(tracer, frame, held);
+  if (!held.is_outside && is_shared(held.object)) return;
+  if (has_witnesses(held.original) && !is_in_other_slot(frame, held))
+    end_behind_instruction(tracer, held.is_outside ? held.found_source(tracer, frame) : nullptr);
 }
 
 void note_overwritten(Tracer& tracer, Frame& frame, int32_t index) {
-  PyObject* object = frame.has_lazy_local(index) ? frame.lazy_locals[index].raw : frame.local(index).get();
-  if (!object) return;
-  const bool is_none = frame.top().is(Py_None), is_resumed = frame.is_of_resume_function();
-  Source* source = is_resumed ? tracer.world.source_of(object) : nullptr;
-  const bool is_generator = is_resumed && PyGen_CheckExact(source ? source->value.get() : object);
-  // An object that the trace has not used, and that only this variable holds, ends here with all that it holds.
-  if (is_resumed && frame.has_lazy_local(index) && !is_shared(object) && tracer.breaks.are_allowed &&
-      may_be_seen_within(object, kDeepest))
-    return end_behind_instruction(tracer, source_of_untouched(tracer, frame, index));
-  if (is_none || is_generator || is_weakly_referenced(object))
-    break_if_finalizer_observable(tracer, frame, index, is_resumed && (is_none || is_generator));
+  const Held held = held_in(tracer, frame, static_cast<size_t>(index));
+  if (!held.object || !tracer.breaks.are_allowed) return;
+  if (held.is_outside) {
+    if (frame.is_of_resume_function()) note_lost(tracer, frame, held);
+  } else if (!is_shared(held.object) && (frame.top().is(Py_None) || is_weakly_referenced(held.object)) &&
+             has_witnesses(held.object) && !is_in_other_slot(frame, held)) {
+    end_behind_instruction(tracer, nullptr);
+  }
 }
 
-void break_if_end_on_stack_is_observable(Tracer& tracer, Frame& frame, size_t depth) {
+void note_dropped(Tracer& tracer, Frame& frame, size_t depth) {
   if (!tracer.breaks.are_allowed || !frame.is_of_resume_function()) return;
   for (size_t slot = frame.prepared->locals_count + depth; slot < frame.stack_top; ++slot) {
-    PyObject* object = frame.slots[slot].get();
-    Source* source = object ? tracer.world.source_of(object) : nullptr;
-    if (const Frame::LazySlot* waiting = frame.lazy_local_in(slot)) source = waiting->source;
-    PyObject* original = source ? source->value.get() : object;
-    if (!original || !PyGen_CheckExact(original) || is_in_slot(frame, object, slot)) continue;
-    end_behind_instruction(tracer, source);
+    const Held held = held_in(tracer, frame, slot);
+    if (held.is_outside)
+      note_lost(tracer, frame, held);
+    else if (held.object && PyGen_CheckExact(held.object) && !is_in_other_slot(frame, held))
+      end_behind_instruction(tracer, nullptr);
   }
 }
 
@@ -217,18 +139,16 @@ void note_return(Tracer& tracer, const Frame& root) {
 }
 
 void note_inlined_return(Tracer& tracer, Frame& frame) {
-  for (int32_t local = 0; local < frame.prepared->locals_count; ++local) {
-    PyObject* object = frame.has_lazy_local(local) ? frame.lazy_locals[local].raw : frame.slots[local].get();
-    const Source* source = object ? tracer.world.source_of(object) : nullptr;
-    if (object && PyGen_CheckExact(source ? source->value.get() : object))
-      break_if_finalizer_observable(tracer, frame, local, true);
-  }
+  if (!tracer.breaks.are_allowed) return;
+  for (int32_t local = 0; local < frame.prepared->locals_count; ++local)
+    if (const Held held = held_in(tracer, frame, static_cast<size_t>(local)); held.is_outside)
+      note_lost(tracer, frame, held);
 }
 
 void note_exception_leaves(Tracer& tracer, Frame& frame) {
-  break_if_end_on_stack_is_observable(tracer, frame, 0);
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
+  note_dropped(tracer, frame, 0);
   bool is_kept = false;
   for (int32_t local = 0; local < frame.prepared->locals_count && !is_kept; ++local) {
     PyObject* object = frame.slots[local].get();
@@ -272,50 +192,6 @@ void drop_unused_objects(Tracer& tracer) {
       return;
     }
   }
-}
-
-namespace {
-
-// Null: there is none, which the instruction will say itself.
-Ref item_of(PyObject* container, PyObject* key) {
-  Ref item;
-  if (PyList_CheckExact(container))
-    item = Ref::steal(PyObject_GetItem(container, key));
-  else if (PyDict_CheckExact(container) && is_plain_key(key))
-    item = Ref::borrow(PyDict_GetItemWithError(container, key));
-  clear_error();
-  return item;
-}
-
-bool end_before_replacing(Tracer& tracer, PyObject* object) {
-  if (!object || !tracer.breaks.are_allowed || !has_finalizer(object)) return true;
-  return tracer.abort(BreakReason::Finalizer, "an object with a finalizer is replaced") != nullptr;
-}
-
-}  // namespace
-
-bool break_if_replaced_item_is_loud(Tracer& tracer, PyObject* container, PyObject* key) {
-  return end_before_replacing(tracer, item_of(container, key).get());
-}
-
-bool break_if_replaced_attribute_is_loud(Tracer& tracer, PyObject* object, PyObject* name) {
-  if (const AttributeWrite* write = tracer.effects.pending(object, name))
-    return end_before_replacing(tracer, write->value.get());
-  return end_before_replacing(tracer, instance_attribute(tracer.world.source_of(object)->value.get(), name));
-}
-
-bool break_if_end_of_item_is_observable(Tracer& tracer, PyObject* container, PyObject* key) {
-  if (!tracer.breaks.are_allowed) return true;
-  const Ref item = item_of(container, key);
-  if (!item) return true;
-  const bool is_slice = PyList_CheckExact(container) && PySlice_Check(key);  // `item` is a list of those that go
-  const auto dies = [&](PyObject* object) {
-    return has_witnesses(object) && !is_in_slot(*tracer.frame, object, kNoSlot);
-  };
-  PyObject** const items = is_slice ? PySequence_Fast_ITEMS(item.get()) : nullptr;
-  const bool ends = is_slice ? std::any_of(items, items + PyList_GET_SIZE(item.get()), dies) : dies(item.get());
-  if (!ends) return true;
-  return tracer.abort(BreakReason::Finalizer, "an object is deleted whose end can be seen") != nullptr;
 }
 
 }  // namespace minidynamo

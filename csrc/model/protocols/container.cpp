@@ -1,6 +1,5 @@
 // Operations on containers: items, membership, length.
 #include "model/native/special_method.h"
-#include "model/objects/object_end.h"
 #include "model/protocols/abstract.h"
 #include "model/protocols/descriptor.h"
 #include "model/proxies/numpy_call.h"
@@ -191,9 +190,6 @@ bool store_subscript(Tracer& tracer, PyObject* container, PyObject* given, PyObj
   if (tracer.world.source_of(container) && !tracer.world.shadow(container))
     return tracer.abort(BreakReason::OutsideWrite, std::string("an item of a ") + Py_TYPE(container)->tp_name +
                                                        " from before the call is set") != nullptr;
-  if (value ? !break_if_replaced_item_is_loud(tracer, container, key)
-            : !break_if_end_of_item_is_observable(tracer, container, key))
-    return false;
   const int status = value ? PyObject_SetItem(container, key, value) : PyObject_DelItem(container, key);
   return status == 0 && !tracer.is_over();
 }

@@ -4,7 +4,6 @@
 #include "model/native/special_method.h"
 #include "model/objects/class_dict.h"
 #include "model/objects/instance_dict.h"
-#include "model/objects/object_end.h"
 #include "model/protocols/abstract.h"
 #include "model/protocols/attribute.h"
 #include "model/protocols/descriptor.h"
@@ -175,7 +174,6 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
   }
   const bool goes_to_slot = descriptor && Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type);
   if (goes_to_slot) {
-    if (!break_if_replaced_attribute_is_loud(tracer, object, name)) return false;
     tracer.effects.write(object, name, value);
     return true;
   }
@@ -183,7 +181,7 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
     if (!value) return PyDict_DelItem(in_use->object.get(), name) == 0;
     return materialize_if_shadow(tracer, value) && PyDict_SetItem(in_use->object.get(), name, value) == 0;
   }
-  if (tracer.is_over() || !break_if_replaced_attribute_is_loud(tracer, object, name)) return false;
+  if (tracer.is_over()) return false;
   tracer.effects.write_in_dict(object, instance_dict(tracer.world.source_of(object)->value.get()), name, value);
   return true;
 }

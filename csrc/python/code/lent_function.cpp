@@ -4,6 +4,7 @@
 
 #include "python/cached.h"
 #include "python/process/out_of_memory.h"
+#include "python/unstable.h"
 
 namespace minidynamo {
 namespace {
@@ -63,6 +64,7 @@ LentFunction::Loan::Loan(LentFunction& function, PyObject* owner) noexcept : fun
   Ref made;
   if (!function.idle_) {
     made = Ref::steal(PyFunction_New(function.code_.get(), whose->func_globals));
+    if (made) set_builtins(as_function(made.get()), whose->func_builtins);
     if (made && function.closure_) PyFunction_SetClosure(made.get(), function.closure_.get());
     if (!made) {
       clear_error();

@@ -2,6 +2,7 @@
 
 #include "python/cached.h"
 #include "python/named_item.h"
+#include "python/object_casts.h"
 #include "python/process/out_of_memory.h"
 
 namespace minidynamo {
@@ -45,10 +46,15 @@ PyObject* owner_of_names(PyObject* globals) noexcept {
   return module && PyModule_Check(module) && PyModule_GetDict(module) == globals ? module : globals;
 }
 
+PyMethodDef DeathWatch::definition_ = {"object_died", entry<object_died>, METH_O, nullptr};
+
+bool DeathWatch::is_callback(PyObject* callback) noexcept {
+  return PyCFunction_CheckExact(callback) && as_builtin(callback)->m_ml == &definition_;
+}
+
 DeathWatch::DeathWatch(std::function<void()> on_death) : on_death_(std::move(on_death)) {
-  static PyMethodDef definition = {"object_died", entry<object_died>, METH_O, nullptr};
   capsule_ = Ref::made(PyCapsule_New(this, kCapsuleName, nullptr));
-  callback_ = Ref::made(PyCFunction_New(&definition, capsule_.get()));
+  callback_ = Ref::made(PyCFunction_New(&definition_, capsule_.get()));
 }
 
 DeathWatch::~DeathWatch() {

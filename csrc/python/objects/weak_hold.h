@@ -34,6 +34,8 @@ class DeathWatch {
 
   // Watches an object that can be held weakly. False, without a Python error, if it cannot be watched.
   bool watch(PyObject* object);
+  // True of the callback of a weak reference that a watch has made.
+  static bool is_callback(PyObject* callback) noexcept;
 
  private:
   std::function<void()> on_death_;
@@ -43,6 +45,7 @@ class DeathWatch {
   std::unordered_set<PyObject*> watched_;
 
   static PyObject* object_died(PyObject* capsule, PyObject* reference);
+  static PyMethodDef definition_;
 };
 
 }  // namespace minidynamo

@@ -573,7 +573,9 @@ bool take_in_attributes(Tracer& tracer, ShadowContainer& shadow, PyObject* owner
 
 }  // namespace
 
-bool fill(Tracer& tracer, ShadowContainer& shadow) {
+namespace {
+
+bool take_in_elements(Tracer& tracer, ShadowContainer& shadow) {
   shadow.filled = true;  // first: a container may hold itself
   NestingLevel level;
   if (level.is_too_deep())
@@ -672,6 +674,25 @@ bool fill(Tracer& tracer, ShadowContainer& shadow) {
   shadow.version = dict_version(object);
   PyObject* owner = tracer.effects.writer_of(original);
   return !owner || take_in_attributes(tracer, shadow, owner);
+}
+
+// True if nothing of the program can run or be seen at the object's end (model/objects/witness.h).
+bool ends_unseen(PyObject* object) {
+  return is_constant(object) || is_tensor(object) || PyType_Check(object) || PyFunction_Check(object) ||
+         PyCFunction_Check(object) || PyModule_Check(object);
+}
+
+}  // namespace
+
+bool fill(Tracer& tracer, ShadowContainer& shadow) {
+  if (!take_in_elements(tracer, shadow)) return false;
+  if (PyByteArray_Check(shadow.object.get())) return true;
+  const std::vector<PyObject*> before = native_contents(shadow.original.get()).items;
+  if (std::ranges::all_of(before, ends_unseen)) return true;
+  shadow.entered = elements_of(shadow.object.get());
+  shadow.entered.resize(std::min(shadow.entered.size(), before.size()));
+  tracer.world.note_use(shadow);
+  return true;
 }
 
 Ref load_part(Tracer& tracer, Source* owner, Access access, PyObject* key, PyObject* raw, int32_t index) {

@@ -1,9 +1,13 @@
 #include "world/external/scope.h"
 
+#include <utility>
+
 #include "python/error_text.h"
 #include "python/interned.h"
 #include "world/external/enter.h"
 #include "world/external/pin.h"
+#include "world/external/types.h"
+#include "world/native/code_origin.h"
 #include "world/state/tracer.h"
 
 namespace minidynamo {
@@ -58,9 +62,27 @@ bool store_global(Tracer& tracer, Frame& frame, PyObject* name, PyObject* value)
   return true;
 }
 
+// A function gets them from its module when it is made. One that the trace makes gets them at each call of the code.
+void guard_builtins(Tracer& tracer, Frame& frame) {
+  if (std::exchange(frame.builtins_are_guarded, true) || is_library_code(frame.code())) return;
+  PyObject* function = frame.function.get();
+  PyObject* builtins = frame.builtins.get();
+  if (Source* source = frame.is_root ? tracer.guards.function(function) : tracer.world.source_of(function)) {
+    if (!frame.is_root && is_guarded_by_identity(function)) return;
+    Source* names = tracer.guards.child(source, Access::Attribute, "__builtins__"_name, -1, builtins);
+    tracer.guards.add(names, GuardKind::Names, tracer.origin());
+  } else if (Source* globals = tracer.world.source_of(frame.globals.get())) {
+    PyObject* given = PyDict_GetItemWithError(frame.globals.get(), "__builtins__"_name);
+    if (!given) return clear_error();
+    tracer.guards.add(tracer.guards.child(globals, Access::DictItem, "__builtins__"_name, -1, given),
+                      GuardKind::Identity, tracer.origin());
+  }
+}
+
 Ref load_builtin(Tracer& tracer, Frame& frame, PyObject* name) {
   PyObject* builtins = frame.builtins.get();
   if (is_own_namespace(tracer, builtins)) return Ref::borrow(PyDict_GetItemWithError(builtins, name));
+  guard_builtins(tracer, frame);
   if (const AttributeWrite* write = tracer.effects.pending(builtins, name)) return write->value;
   Source* source = namespace_source(tracer, builtins, "builtins");
   if (!source) return nullptr;

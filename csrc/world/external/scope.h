@@ -7,6 +7,9 @@ namespace minidynamo {
 Ref load_global(Tracer& tracer, Frame& frame, PyObject* name);
 // The same among the builtins of the frame alone; null Ref without a Python error: there is none of that name.
 Ref load_builtin(Tracer& tracer, Frame& frame, PyObject* name);
+// Guards that the function of the frame, and any other of the same code, finds its builtins in the dict of now.
+// Functions of libraries do.
+void guard_builtins(Tracer& tracer, Frame& frame);
 bool store_global(Tracer& tracer, Frame& frame, PyObject* name, PyObject* value);  // value null: delete
 // The dict of a module's names, as the program has it in its hands: opaque but for single names.
 bool is_namespace(const Tracer& tracer, PyObject* object) noexcept;

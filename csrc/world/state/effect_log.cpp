@@ -23,6 +23,7 @@ bool EffectLog::has_writes_but(PyObject* object, PyObject* name) const {
 
 void EffectLog::write(PyObject* object, PyObject* name, PyObject* value) {
   ++changes_;
+  ++writes_;
   const auto [last, is_first] = last_write_.try_emplace({object, name}, effects_.size());
   if (!is_first) {
     auto& earlier = std::get<AttributeWrite>(effects_[last->second]);

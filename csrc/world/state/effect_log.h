@@ -65,6 +65,9 @@ class EffectLog {
   // The number of changes made, calls apart: equal numbers mean that nothing was in between.
   size_t changes() const noexcept { return changes_; }
 
+  // The number of attributes written.
+  size_t writes() const noexcept { return writes_; }
+
   // Attributes of external instances, globals and cells. Null: as it was before the trace.
   const AttributeWrite* pending(PyObject* object, PyObject* name) const;
   bool has_writes(PyObject* object) const noexcept { return by_object_.count(object) > 0; }
@@ -172,7 +175,7 @@ class EffectLog {
   std::unordered_map<PyObject*, std::unordered_multimap<Py_hash_t, std::pair<Ref, Ref>>> cached_;
   std::unordered_map<PyObject*, size_t> advances_;
   std::unordered_map<PyObject*, size_t> generators_;
-  size_t changes_ = 0;
+  size_t changes_ = 0, writes_ = 0;
   size_t barrier_ = 0;  // behind the last call
   bool writes_classes_ = false;
   int watching_ = 0;

@@ -67,6 +67,7 @@ struct Frame {
   Ref keyword_names;        // set by KW_NAMES for the next CALL
   Ref shown_in_tracebacks;  // the frame object that stands for it there; made when first wanted
   bool is_root = false;
+  bool builtins_are_guarded = false;
   bool is_looked_at =
       false;  // by what wants its locals or its code: it can only run as it is (library/python/frame_readers.h)
   bool called_directly = false;  // the caller's instruction is a call whose result is what this frame returns
@@ -82,6 +83,8 @@ struct Frame {
 
   PyCodeObject* code() const noexcept { return prepared->code(); }
   bool is_of_resume_function() const noexcept { return prepared->prologue > 0; }
+  // A resume function is still putting in place what it was given.
+  bool is_in_prologue() const noexcept { return instruction < prepared->prologue; }
   Ref& local(int32_t index) noexcept { return slots[index]; }
   void push(Ref value) noexcept { slots[stack_top++] = std::move(value); }
   Ref pop() noexcept { return std::move(slots[--stack_top]); }

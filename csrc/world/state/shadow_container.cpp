@@ -30,6 +30,15 @@ bool has_moved_keys(PyObject* dict) noexcept {
 
 }  // namespace
 
+bool keeps_entered(const ShadowContainer& shadow) {
+  PyObject* object = shadow.object.get();
+  if (PyDict_CheckExact(object) && shadow.version && shadow.version == dict_version(object)) return true;
+  const std::vector<PyObject*> now = native_contents(object).items;
+  return now.size() >= shadow.entered.size() &&
+         std::equal(shadow.entered.begin(), shadow.entered.end(), now.begin(),
+                    [](const Ref& entered, PyObject* item) { return entered.is(item); });
+}
+
 bool differs_from_snapshot(const ShadowContainer& shadow) {
   PyObject* object = shadow.object.get();
   const std::vector<Ref>& before = shadow.snapshot;

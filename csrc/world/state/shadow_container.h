@@ -12,6 +12,10 @@ struct ShadowContainer {
   Source* source;
   bool filled = false;          // before, it holds nothing but what the trace has put to the end of a list
   bool changed_before = false;  // an earlier change is in the effect log
+  // What a filled one came to hold, in the order of a snapshot, if that is more than constants, tensors, classes,
+  // functions and modules.
+  std::vector<Ref> entered;
+  bool is_used = false;  // see World::each_used_holder
   // After filling, or as the effect log has it: its elements (dict: key, value, ...), to see what the trace changed.
   std::vector<Ref> snapshot;
   uint64_t version = 0;  // for a dict that holds what the snapshot says; 0: unknown
@@ -20,6 +24,8 @@ struct ShadowContainer {
 
 // The elements that a container holds now, in the order of a snapshot.
 std::vector<Ref> elements_of(PyObject* container);
+// True if what a container came to hold when it was filled is still there, in its place.
+bool keeps_entered(const ShadowContainer& shadow);
 // True if it holds anything else than its snapshot.
 bool differs_from_snapshot(const ShadowContainer& shadow);
 // The elements that it held at a time.

@@ -71,7 +71,10 @@ struct ObjectEnds {
   std::vector<Source*> released;  // after all effects: by then nothing else may hold them
   // By parameter of a resume function: whether it is unbound when that returns. The others live until then.
   std::vector<bool> lost_at_return;
-  bool ask_for_break = false;  // one is to come because the program deleted what it will see the end of
+  // Objects that a place held before, and holds no more; the place itself is unchanged until the trace ends.
+  std::unordered_set<PyObject*> let_go;
+  size_t writes_known = 0, looked_at = 0;  // for that: the writes counted so far, and the end of the effect log then
+  bool ask_for_break = false;              // one is to come because the program deleted what it will see the end of
 };
 
 // The objects that the trace has made, which it distinguishes from those from before.

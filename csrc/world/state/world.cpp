@@ -20,6 +20,7 @@ ShadowContainer* World::shadow(PyObject* object) noexcept {
   auto found = shadow_of_.find(object);
   if (found == shadow_of_.end()) return nullptr;
   ++shadow_uses_;
+  note_use(*found->second);
   return found->second;
 }
 

@@ -48,6 +48,17 @@ class World {
   // The number of times that a shadow was asked for: equal numbers mean that nothing in between looked into one or
   // changed it.
   size_t shadow_uses() const noexcept { return shadow_uses_; }
+  // Calls visit(shadow) for those that were asked for since the last call, of the ones whose elements may have an end
+  // that the program sees.
+  template <typename Visit>
+  void each_used_holder(Visit visit) {
+    for (ShadowContainer* shadow : used_holders_) shadow->is_used = false, visit(*shadow);
+    used_holders_.clear();
+  }
+  bool any_holder_is_used() const noexcept { return !used_holders_.empty(); }
+  void note_use(ShadowContainer& shadow) {
+    if (!shadow.entered.empty() && !std::exchange(shadow.is_used, true)) used_holders_.push_back(&shadow);
+  }
 
   // Objects that can be passed on, but not looked into or used: what C code keeps in them is not known.
   bool is_opaque(PyObject* object) const noexcept { return !opaque_.empty() && opaque_.count(object); }
@@ -68,6 +79,7 @@ class World {
   std::deque<ShadowContainer> shadows_;
   std::unordered_map<PyObject*, ShadowContainer*> shadow_of_;  // by in-trace object
   size_t shadow_uses_ = 0;
+  std::vector<ShadowContainer*> used_holders_;
   std::unordered_set<PyObject*> opaque_;
   std::unordered_set<Source*> distinct_;
   std::unordered_set<PyTypeObject*> pinned_types_;
