@@ -62,10 +62,11 @@ bool is_of_frame(const Source& source) noexcept {
 }
 
 // A resume function lets go of an object from before the trace, which its variables and stack may be all that holds.
-void note_lost(Tracer& tracer, Frame& frame, const Held& held) {
-  if (frame.is_in_prologue() || (held.source ? !is_of_frame(*held.source) : is_shared(held.original))) return;
-  if (!is_in_other_slot(frame, held) && note_let_go(tracer, held.original, kDeepest))
-    end_behind_instruction(tracer, held.found_source(tracer, frame));
+// `on_purpose`: by `del`, or for None. The program means its end then, though others seem to hold it.
+void note_lost(Tracer& tracer, Frame& frame, const Held& held, bool on_purpose = false) {
+  const bool may_be_last = held.source ? is_of_frame(*held.source) : !is_shared(held.original);
+  if (frame.is_in_prologue() || !(may_be_last || on_purpose) || is_in_other_slot(frame, held)) return;
+  if (note_let_go(tracer, held.original, kDeepest)) end_behind_instruction(tracer, held.found_source(tracer, frame));
 }
 
 }  // namespace
@@ -88,7 +89,7 @@ bool note_let_go(Tracer& tracer, PyObject* object, int depth) {
 void note_deleted(Tracer& tracer, Frame& frame, int32_t index) {
   const Held held = held_in(tracer, frame, static_cast<size_t>(index));
   if (!held.object || !tracer.breaks.are_allowed) return;
-  if (held.is_outside && frame.is_of_resume_function()) return note_lost(tracer, frame, held);
+  if (held.is_outside && frame.is_of_resume_function()) return note_lost(tracer, frame, held, true);
   if (!held.is_outside && is_shared(held.object)) return;
   if (has_witnesses(held.original) && !is_in_other_slot(frame, held))
     end_behind_instruction(tracer, held.is_outside ? held.found_source(tracer, frame) : nullptr);
@@ -98,7 +99,7 @@ void note_overwritten(Tracer& tracer, Frame& frame, int32_t index) {
   const Held held = held_in(tracer, frame, static_cast<size_t>(index));
   if (!held.object || !tracer.breaks.are_allowed) return;
   if (held.is_outside) {
-    if (frame.is_of_resume_function()) note_lost(tracer, frame, held);
+    if (frame.is_of_resume_function()) note_lost(tracer, frame, held, frame.top().is(Py_None));
   } else if (!is_shared(held.object) && (frame.top().is(Py_None) || is_weakly_referenced(held.object)) &&
              has_witnesses(held.object) && !is_in_other_slot(frame, held)) {
     end_behind_instruction(tracer, nullptr);
