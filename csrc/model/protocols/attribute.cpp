@@ -4,6 +4,8 @@
 
 #include <structmember.h>
 
+#include <optional>
+#include <string>
 #include <unordered_set>
 
 #include "model/native/reported_type.h"
@@ -21,6 +23,7 @@
 #include "python/error_text.h"
 #include "python/objects/native_contents.h"
 #include "python/process/out_of_memory.h"
+#include "python/process/warning_trap.h"
 #include "python/version/dict_version.h"
 #include "python/version/type_version.h"
 #include "world/external/class_lookup.h"
@@ -40,6 +43,16 @@ namespace {
 // True if a type's attribute access is the generic one, possibly with a Python __getattr__ or __getattribute__.
 bool is_generic_getattr(PyTypeObject* type) noexcept {
   return type->tp_getattro == PyObject_GenericGetAttr || !is_static_class(type);
+}
+
+// CPython's own lookup. A getter of C may warn (code.co_lnotab), by filters that the program may have changed.
+Ref look_up_natively(Tracer& tracer, PyObject* object, PyObject* name) {
+  PyObject* const descriptor = class_attribute(Py_TYPE(object), name);
+  std::optional<WarningTrap> trap;
+  if (descriptor && Py_IS_TYPE(descriptor, &PyGetSetDescr_Type)) trap.emplace();
+  Ref value = Ref::steal(PyObject_GetAttr(object, name));
+  if (trap && trap->has_caught()) return refuse_what_warns(tracer, std::string("attribute ") + PyUnicode_AsUTF8(name));
+  return value;
 }
 
 // An attribute that this thread has in a threading.local.
@@ -264,13 +277,13 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
     if (tracer.world.source_of(object) && !is_plain_builtin_type(type))
       return tracer.abort(BreakReason::OpaqueObject,
                           std::string("attributes of a ") + type->tp_name + " come from native code");
-    Ref value = Ref::steal(PyObject_GetAttr(object, name));
+    Ref value = look_up_natively(tracer, object, name);
     return tracer.is_over() ? Ref() : value;
   }
   if (is_static_class(type) && !tracer.world.source_of(object)) {
     if (shows_address(type, name))
       return tracer.abort(BreakReason::StorageAccess, "the address of an array's elements is used");
-    Ref value = Ref::steal(PyObject_GetAttr(object, name));
+    Ref value = look_up_natively(tracer, object, name);
     if (value && value.is(instance_dict(object))) tracer.made.instance_dicts.emplace(value.get(), Ref::borrow(object));
     return tracer.is_over() ? Ref() : checked_context(tracer, object, name, std::move(value));
   }
