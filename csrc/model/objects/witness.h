@@ -1,5 +1,5 @@
-// A witness tells the program of an object's end: a finalizer, a weak reference, a generator's finally. Of tensors these are
-// references that no compiler has made; functions, classes and modules have none.
+// A witness tells the program of an object's end: a finalizer, a weak reference, a generator's finally. Of tensors
+// these are references that no compiler has made; functions, classes and modules have none.
 #pragma once
 #include <functional>
 
