@@ -70,7 +70,9 @@ bool is_referenced(PyObject* object, Witness wanted) noexcept {
 
 // True if this very object's end is seen.
 bool is_seen(PyObject* object, Witness wanted) {
-  if (is_fake(object) || PyType_Check(object) || PyFunction_Check(object) || PyModule_Check(object)) return false;
+  if (is_fake(object) || PyType_Check(object) || PyFunction_Check(object) || PyCFunction_Check(object) ||
+      PyModule_Check(object))
+    return false;
   if (is_tensor(object)) return any_reference(object, wanted, is_of_torch);
   if (PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object)) return true;
   return has_finalizer(object, wanted) || is_referenced(object, wanted);

@@ -39,7 +39,7 @@ class Search {
 
   static bool leads_elsewhere(PyObject* object) noexcept {
     return PyFrame_Check(object) || PyTraceBack_Check(object) || PyWeakref_Check(object) ||
-           (PyDict_CheckExact(object) && named_item(object, "__builtins__"));
+           (PyDict_CheckExact(object) && (named_item(object, "__builtins__") || named_item(object, "__build_class__")));
   }
 };
 

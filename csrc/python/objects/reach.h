@@ -16,7 +16,7 @@ struct Reach {
 };
 
 // True if `look` finds one among the object itself and those that it keeps alive; it says which of them to look into.
-// Frames and the names of modules are not.
+// Frames, the names of modules and the builtins are not.
 bool reaches(PyObject* object, const std::function<Visit(PyObject*)>& look, Reach reach = {});
 
 }  // namespace minidynamo
