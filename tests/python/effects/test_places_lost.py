@@ -161,3 +161,17 @@ def test_replaced_state_that_nobody_looks_at_breaks_nothing() -> None:
     assert list(holder.queue) == [2]
 
 
+
+
+def test_builtin_function_that_a_library_watches_breaks_nothing() -> None:
+    watched = weakref.ref(len, LOG.append)
+    holder = types.SimpleNamespace(a=len, b={"a": len})
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        holder.a = None
+        holder.b["a"] = None
+        return x + 1
+
+    minidynamo.compile(program, backend="eager", fullgraph=True)(torch.ones(1))
+    assert holder.a is None
+    assert watched() is len
