@@ -47,8 +47,8 @@ bool is_outside_exception(Tracer& tracer, PyObject* exception) {
   return true;
 }
 
-// Where the frame stands when an exception leaves the current instruction, in code units: a reraise, which has taken
-// the exception from the stack, stands where that was raised, if it remembers it.
+// The code unit at which the frame stands when an exception leaves the current instruction. A reraise has taken the
+// exception from the stack, and stands where that was raised, if it remembers the place.
 int32_t raised_at(Frame& frame) {
   const Instruction& now = frame.current();
   const bool may_remember = now.op == Op::RERAISE && now.arg > 0;

@@ -13,8 +13,8 @@ ShadowContainer* shared_instance_dict(Tracer& tracer, PyObject* object);
 // To be called when an object of the trace's own making was given an attribute: a __dict__ from elsewhere stays the
 // same dict when the object leaves. False on a break.
 bool note_given_dict(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value);
-// Where an external instance, class, dict or cell itself has an attribute, name or contents, before what the trace
-// wrote.
+// The place of an attribute in an external instance or class itself, of a name in a dict, or of the contents of a cell,
+// as they were before the trace.
 struct OwnPlace {
   Source* owner;
   Access access;

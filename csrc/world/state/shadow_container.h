@@ -12,8 +12,8 @@ struct ShadowContainer {
   Source* source;
   bool filled = false;          // before, it holds nothing but what the trace has put to the end of a list
   bool changed_before = false;  // an earlier change is in the effect log
-  // What a filled one came to hold, in the order of a snapshot, if that is more than constants, tensors, classes,
-  // functions and modules.
+  // The elements after filling, in the order of a snapshot. Empty if all of them are constants, tensors, classes,
+  // functions or modules, whose ends the program does not see.
   std::vector<Ref> entered;
   bool is_used = false;  // see World::each_used_holder
   // After filling, or as the effect log has it: its elements (dict: key, value, ...), to see what the trace changed.
