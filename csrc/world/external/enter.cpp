@@ -435,8 +435,8 @@ PyObject* other_owner(Tracer& tracer, const Source* source) {
 Ref enter(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
   PyTypeObject* type = Py_TYPE(raw);
-  if (tracer.symbols.makes_int_dynamic(*source)) return enter_symbolic_int(tracer, source);
   if (is_constant_type(type)) {
+    if (tracer.symbols.makes_int_dynamic(*source)) return enter_symbolic_int(tracer, source);
     Source* number = is_nan(raw) ? told_from_other_nans(tracer, source) : source;
     return changes(tracer, number) ? enter_dynamic_float(tracer, number) : enter_by_value(tracer, number);
   }

@@ -1,6 +1,7 @@
 #include "world/external/types.h"
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -82,7 +83,7 @@ class TypeTable {
   PyTypeObject* type_of(const TypeRow& row) const noexcept { return types_[&row - kRows]; }
 
  private:
-  static constexpr size_t kSlots = 1024;  // a power of two; the table stays far from full
+  static constexpr size_t kSlots = 4096;  // a power of two; the table stays far from full
   struct Slot {
     PyTypeObject* type;
     const TypeRow* row;
@@ -93,7 +94,7 @@ class TypeTable {
   size_t count_ = 0;
 
   static size_t place(PyTypeObject* type) noexcept {
-    return (reinterpret_cast<uintptr_t>(type) >> 4) * 0x9E3779B97F4A7C15u >> 54;
+    return (reinterpret_cast<uintptr_t>(type) >> 4) * 0x9E3779B97F4A7C15u >> (64 - std::countr_zero(kSlots));
   }
 
   void add(PyTypeObject* type, const TypeRow& row) {
