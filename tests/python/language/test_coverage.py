@@ -152,7 +152,7 @@ def type_cases(name: str) -> list[Case]:
 
 def method_names(name: str) -> list[str]:
     kind = coverage_cases.TYPES[name].type
-    private = re.compile(r"_(?!_)|_abc|__abstractmethods__|__annotations__$|__slotnames__$")
+    private = re.compile(r"_(?!_)|_abc|__abstractmethods__|__annotat(?!e__)|__slotnames__$")
     return [f"{name}.{method}" for method in vars(kind) if isinstance(method, str) and not private.match(method)]
 
 
