@@ -5,6 +5,7 @@
 #include "bytecode/instruction.h"
 #include "emit/resume.h"
 #include "python/error_text.h"
+#include "python/process/interruptions.h"
 
 namespace minidynamo {
 namespace {
@@ -69,7 +70,7 @@ bool is_interruption_at_start(const CacheEntry& entry, PyObject* function) {
 }
 
 bool is_interruption_of_capture(PyCodeObject* code) {
-  return find_resume_function(code) && !PyErr_ExceptionMatches(PyExc_Exception);
+  return find_resume_function(code) && (is_error_delivered() || !PyErr_ExceptionMatches(PyExc_Exception));
 }
 
 void await_error(PyObject* function, Ref error) noexcept {

@@ -17,7 +17,8 @@ int32_t graph_call_offset(PyCodeObject* residual);
 // True if the current Python error came from outside before the entry, which ran in place of `function`'s frame, had an
 // effect. The error belongs to the start of that frame then, and its traceback loses the residual code.
 bool is_interruption_at_start(const CacheEntry& entry, PyObject* function);
-// The same for an error that came while the frame was captured. Errors other than Ctrl-C may be our own.
+// The same for an error that came while the frame was captured. In a backend, where nothing holds interruptions, errors
+// other than Ctrl-C may be the backend's own.
 bool is_interruption_of_capture(PyCodeObject* code);
 
 // Raises the error at the start of the function, which is called next. `end_await` afterwards: false with the error

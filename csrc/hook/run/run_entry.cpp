@@ -232,6 +232,8 @@ Ref run_residual_unprofiled(const std::shared_ptr<CacheEntry>& entry, PyObject* 
   if (!residual) return end = RunEnd::Plain, nullptr;
   entry->guards.release();
   LocalsToRelease to_release(*entry, locals);
+  // An exception that came during the capture would be raised by the residual code, when the locals are gone.
+  if (!to_release.can_take_back() && !attend_to_others()) return end = RunEnd::Throw, nullptr;
   to_release.hand_to(live.get());
   PyObject* arguments[] = {nullptr, inputs.get(), live.get()};
   auto call = [&] {

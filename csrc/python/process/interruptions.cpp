@@ -28,6 +28,17 @@ struct Hold {
 };
 thread_local Hold hold;
 
+thread_local PyObject* delivered = nullptr;  // the exception that was delivered last; only compared
+
+// The exception of the current Python error, made if it was not yet. Borrowed from the error.
+PyObject* current_exception() noexcept {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  PyErr_Restore(type, value, traceback);
+  return value;
+}
+
 // The child of a fork has freed the thread states of the parent.
 bool shadow_lives(PyInterpreterState* interpreter) noexcept {
   for (PyThreadState* state = PyInterpreterState_ThreadHead(interpreter); state; state = PyThreadState_Next(state))
@@ -123,7 +134,9 @@ void end() noexcept {
 }  // namespace
 
 InterruptionsHeld::InterruptionsHeld() noexcept {
-  if (hold.scopes++ == 0) begin();
+  if (hold.scopes++ > 0) return;
+  begin();
+  delivered = nullptr;
 }
 
 InterruptionsHeld::~InterruptionsHeld() {
@@ -146,14 +159,30 @@ bool interruption_waits() noexcept {
 
 bool deliver_interruptions() noexcept {
   InterruptionsLetIn all;
-  if (Py_MakePendingCalls() < 0) return false;
-  PyThreadState* thread = PyThreadState_Get();
-  Ref sent = Ref::steal(std::exchange(thread->async_exc, nullptr));
-  if (!sent) return true;
-  note_exception(thread, false);
-  call_attention(thread);
-  PyErr_SetNone(sent.get());
+  if (Py_MakePendingCalls() >= 0) {
+    PyThreadState* thread = PyThreadState_Get();
+    Ref sent = Ref::steal(std::exchange(thread->async_exc, nullptr));
+    if (!sent) return true;
+    note_exception(thread, false);
+    call_attention(thread);
+    PyErr_SetNone(sent.get());
+  }
+  delivered = current_exception();
   return false;
 }
+
+bool attend_to_others() noexcept {
+  PyThreadState* thread = PyThreadState_Get();
+#if PY_VERSION_HEX < 0x030D0000
+  const bool is_called = load(thread->interp->ceval.eval_breaker);
+#else
+  const bool is_called = __atomic_load_n(&thread->eval_breaker, __ATOMIC_RELAXED) & _PY_EVAL_EVENTS_MASK;
+#endif
+  if (!is_called) return true;
+  PyEval_RestoreThread(PyEval_SaveThread());
+  return deliver_interruptions();
+}
+
+bool is_error_delivered() noexcept { return PyErr_Occurred() && delivered && current_exception() == delivered; }
 
 }  // namespace minidynamo

@@ -145,6 +145,43 @@ print(caught == ROUNDS, caught)
     assert out.split()[0] == "True", out
 
 
+def test_exceptions_while_what_follows_a_break_is_captured() -> None:
+    """The `try` around the break catches them."""
+    out = _run(
+        """
+class Stop(Exception):
+    pass
+
+PROGRAM = '''
+def work(started, caught):
+    try:
+        while True:
+            started.set()
+            time.sleep(0.01)
+    except Stop:
+        caught.append(True)
+'''
+missed = 0
+for _ in range(3 * ROUNDS):
+    names = {"Stop": Stop, "time": time}
+    exec(PROGRAM, names)  # captured anew
+    started, caught = threading.Event(), []
+    worker = threading.Thread(target=names["work"], args=(started, caught))
+    worker.start()
+    started.wait()
+    time.sleep(random.random() * 0.02)
+    assert ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(worker.ident), ctypes.py_object(Stop)) == 1
+    worker.join()
+    missed += not caught
+print(missed)
+""",
+        MINIDYNAMO="1",
+        MINIDYNAMO_BACKEND="eager",
+        MINIDYNAMO_STRESS="1",
+    )
+    assert out == "0\n"
+
+
 def test_an_endless_loop_can_be_interrupted() -> None:
     out = _run("""
 @minidynamo.optimize("eager")
