@@ -1,8 +1,8 @@
+#include "model/objects/object_end.h"
 
 #include <algorithm>
 
 #include "model/objects/generator.h"
-#include "model/objects/object_end.h"
 #include "python/handled_exception.h"
 #include "python/process/out_of_memory.h"
 #include "python/unstable.h"

@@ -676,12 +676,6 @@ bool take_in_elements(Tracer& tracer, ShadowContainer& shadow) {
   return !owner || take_in_attributes(tracer, shadow, owner);
 }
 
-// True if nothing of the program can run or be seen at the object's end (model/objects/witness.h).
-bool ends_unseen(PyObject* object) {
-  return is_constant(object) || is_tensor(object) || PyType_Check(object) || PyFunction_Check(object) ||
-         PyCFunction_Check(object) || PyModule_Check(object);
-}
-
 }  // namespace
 
 bool fill(Tracer& tracer, ShadowContainer& shadow) {

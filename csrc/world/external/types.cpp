@@ -232,6 +232,11 @@ bool is_constant_type(PyTypeObject* type) noexcept {
   return row && row->enters == WrapRule::Constant;
 }
 
+bool ends_unseen(PyObject* object) noexcept {
+  return is_constant(object) || is_tensor(object) || PyType_Check(object) || PyFunction_Check(object) ||
+         PyCFunction_Check(object) || PyModule_Check(object);
+}
+
 bool is_container(PyObject* object) noexcept {
   return PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object) ||
          native_base(Py_TYPE(object)) == known_types()->deque;

@@ -166,6 +166,10 @@ bool is_date(PyObject* object) noexcept;
 // not change in ways that a trace reads unguarded.
 bool is_guarded_by_identity(PyObject* object) noexcept;
 
+// Constants, tensors, classes, functions and modules: nothing of the program runs or is seen at their end. (For other
+// objects see model/objects/witness.h.)
+bool ends_unseen(PyObject* object) noexcept;
+
 // Fit for looking up in an external dict without filling its shadow: constants, and what hashes and compares by
 // identity.
 bool is_plain_key(PyObject* object) noexcept;

@@ -166,7 +166,7 @@ EXEMPT: dict[str, str] = {
     "test.test_warnings.*WarningsDisplayTests.test_tracemalloc": FRAMES,
 }
 
-# Tests that CPython 3.12 and 3.13 bring, or have changed.
+# Tests that later versions bring, or have changed.
 if sys.version_info >= (3, 12):
     EXEMPT |= {
         "test.test_int.PyLongModuleTests.test_pylong_str_to_int": "C code negates in place what it takes for a new int of Python code's",
@@ -337,7 +337,6 @@ EXEMPT_WITH_BREAKS = {
     "test.test_sys_settrace.*.test_20_async_for_loop": RESUMED,
     "test.test_capi.test_misc.CAPITest.test_c_subclass_of_heap_ctype_with_tpdealloc_decrefs_once": COUNTS,
     "test.test_tracemalloc.TestTracemallocEnabled.test_new_reference": "wants a new list in the memory of the last one",
-    "test.test_type_cache.TypeCacheWithSpecializationTests.test_*": CODE,
 }
 
 # Where captured modules run: forks of a process that has imported, once, torch and what torch's fake kernels need.
