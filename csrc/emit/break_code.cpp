@@ -125,11 +125,11 @@ class BreakWriter {
   void emit_special_method(SpecialMethod method) {
     make_results(1);
     code_.emit(Op::STORE_FAST, results_[0]);
-    code_.begin_call([&] { code_.load_constant(special_method_callable()); });
+    code_.begin_uninterrupted_call([&] { code_.load_constant(special_method_callable()); });
     code_.emit(Op::LOAD_FAST, results_[0]);
     const Ref name = Ref::made(PyUnicode_InternFromString(name_of(method)));
     code_.load_constant(name.get());
-    code_.end_call(2);
+    code_.end_uninterrupted_call(2);
   }
 
   void make_results(uint32_t count) {
@@ -147,11 +147,11 @@ class BreakWriter {
     if (exception_ < 0) exception_ = code_.add_local("exception");
     code_.emit(Op::STORE_FAST, exception_);
     if (end_.raised->traceback_entries > 0) {
-      code_.begin_call([&] { code_.load_constant(drop_traceback_callable()); });
+      code_.begin_uninterrupted_call([&] { code_.load_constant(drop_traceback_callable()); });
       code_.emit(Op::LOAD_FAST, exception_);
       const Ref count = Ref::made(PyLong_FromUnsignedLong(end_.raised->traceback_entries));
       code_.load_constant(count.get());
-      code_.end_call(2);
+      code_.end_uninterrupted_call(2);
       code_.emit(Op::POP_TOP);
     }
     go_on(*end_.raised, true);
@@ -210,10 +210,10 @@ class BreakWriter {
   template <class LoadCode>
   void push_function(PyObject* globals, LoadCode load_code) {
     const bool is_own = globals == globals_;
-    code_.begin_call([&] { code_.load_constant(make_function_callable()); });
+    code_.begin_uninterrupted_call([&] { code_.load_constant(make_function_callable()); });
     load_code();
     if (!is_own) code_.load_constant(owner_of_names(globals));
-    code_.end_call(is_own ? 1 : 2);
+    code_.end_uninterrupted_call(is_own ? 1 : 2);
   }
 
   // --- inlined calls

@@ -100,7 +100,7 @@ Ref CodeBuilder::assemble(PyCodeObject* original, int32_t argcount) {
     bytecode.instructions.push_back({op, false, arg, -1, -1, {look.first_line, look.first_line, -1, -1}});
   };
   if (variable_count) begin_with(Op::COPY_FREE_VARS, variable_count);
-  begin_with(Op::RESUME, 0);
+  begin_with(Op::RESUME, kResumeUninterrupted);
   const auto before = static_cast<int32_t>(bytecode.instructions.size());
   for (Instruction instruction : instructions_) {
     if (instruction.target >= 0) instruction.target = labels_[instruction.target] + before;

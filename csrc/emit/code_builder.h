@@ -6,6 +6,7 @@
 
 #include "bytecode/instruction.h"
 #include "emit/call_code.h"
+#include "emit/uninterrupted_call.h"
 #include "python/code/lent_function.h"
 
 namespace minidynamo {
@@ -24,6 +25,16 @@ class CodeBuilder {
   }
   void end_call(int32_t count) {
     minidynamo::end_call([this](Op op, int32_t arg) { emit(op, arg); }, count);
+  }
+  // One at which CPython looks for no signals (emit/uninterrupted_call.h).
+  template <typename Push>
+  void begin_uninterrupted_call(Push&& push_callable) {
+    load_own(uninterrupted_call());
+    push_callable();
+  }
+  void end_uninterrupted_call(int32_t count) {
+    emit(Op::BUILD_TUPLE, count + 1);
+    emit(Op::BINARY_OP, kMatrixMultiply);
   }
   Label make_label();
   void bind(Label label) { labels_[label] = static_cast<int32_t>(instructions_.size()); }

@@ -99,7 +99,7 @@ class ResidualCode {
   void evaluate(ValueId id) {
     const PlanStep& step = plan_.steps[id];
     if (step.kind == Kind::Call || step.kind == Kind::CallEffect) {
-      code_.begin_call([&] { code_.load_constant(step.object.get()); });
+      code_.begin_uninterrupted_call([&] { code_.load_constant(step.object.get()); });
     }
     const OperandOrder operands(step);
     for (size_t i = 0; i < operands.size(); ++i) push(operands[i]);
@@ -132,10 +132,10 @@ class ResidualCode {
         emit(Op::BUILD_SLICE, count);
         break;
       case Kind::Call:
-        code_.end_call(count);
+        code_.end_uninterrupted_call(count);
         break;
       case Kind::CallEffect:
-        code_.end_call(count);
+        code_.end_uninterrupted_call(count);
         emit(Op::POP_TOP);
         break;
       case Kind::SetAttribute:

@@ -219,6 +219,21 @@ TEST_CASE("effects come before the instruction, values are made in the plan's or
   CHECK(broken.outcome() == "'next returned' [('make', ()), ('make', ((),)), ('next', (), None)]");
 }
 
+TEST_CASE("a signal that comes between effects raises at the instruction", "[break_code]") {
+  Broken broken;
+  broken.world().run(
+      "import signal\nfrom _thread import interrupt_main\nappend = log.append\n"
+      "signal.signal(signal.SIGINT, signal.default_int_handler)");
+  auto& steps = broken.plan().steps;
+  steps.push_back({Kind::CallEffect, Ref::borrow(broken.world()["interrupt_main"]), 0, {}});
+  const ValueId text = broken.live("'effect'");
+  steps.push_back({Kind::CallEffect, Ref::borrow(broken.world()["append"]), 0, {text}});
+  broken.calls("callee", {}).next(1).raised();
+  CHECK(broken.outcome().starts_with(
+      "'raised returned' ['effect', ('raised', ('KeyboardInterrupt', '', [('outer', 101)"));
+  broken.world().run("signal.signal(signal.SIGINT, signal.SIG_DFL)");
+}
+
 TEST_CASE("outputs of the graph reach the instruction and what comes behind it", "[break_code]") {
   Broken broken;
   broken.world().run("def __minidynamo_compiled_fn_0():\n    log.append('graph')\n    return 'out0', 'out1'");

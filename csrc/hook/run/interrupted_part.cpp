@@ -21,18 +21,6 @@ void raise_awaited() noexcept {
   set_error(std::exchange(awaited.error, nullptr));
 }
 
-int32_t first_offset(PyCodeObject* code, Op op) {
-  for (const Instruction& now : decode(code).instructions)
-    if (now.op == op) return now.offset;
-  return -1;
-}
-
-// Up to this offset residual code has done nothing: effects come behind the call of the compiled function.
-int32_t last_offset_before_effects(const CacheEntry& entry) {
-  PyCodeObject* residual = entry.residual_function.code();
-  return entry.compiled ? graph_call_offset(residual) : first_offset(residual, Op::RESUME);
-}
-
 // The function that a resume function calls first, where it stands in a call: the resume function of the frame that its
 // original had called. Null: it stands in no call.
 PyObject* called_at_start(const InterpreterFrame& frame) {
@@ -45,20 +33,23 @@ PyObject* called_at_start(const InterpreterFrame& frame) {
 
 }  // namespace
 
-int32_t graph_call_offset(PyCodeObject* residual) { return first_offset(residual, Op::CALL_FUNCTION_EX); }
+int32_t graph_call_offset(PyCodeObject* residual) {
+  for (const Instruction& now : decode(residual).instructions)
+    if (now.op == Op::CALL_FUNCTION_EX) return now.offset;
+  return -1;
+}
 
 bool is_interruption_at_start(const CacheEntry& entry, PyObject* function) {
-  if (!find_resume_function(as_code(PyFunction_GET_CODE(function)))) return false;
+  if (!entry.compiled || !find_resume_function(as_code(PyFunction_GET_CODE(function)))) return false;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
   auto* const outermost = reinterpret_cast<PyTracebackObject*>(traceback);
   const Ref code = outermost ? Ref::steal(as_object(PyFrame_GetCode(outermost->tb_frame))) : Ref();
-  const bool is_at_start =
-      code.is(as_object(entry.residual_function.code())) && outermost->tb_lasti <= last_offset_before_effects(entry);
+  PyCodeObject* const residual = entry.residual_function.code();
+  const bool is_at_start = code.is(as_object(residual)) && outermost->tb_lasti <= graph_call_offset(residual);
   // An error of a graph that cannot be run again may be the program's own, of a line that the handler is not for.
-  const bool may_be_own =
-      entry.compiled && !entry.may_run_again && PyType_IsSubtype(as_type(type), as_type(PyExc_Exception));
+  const bool may_be_own = !entry.may_run_again && PyType_IsSubtype(as_type(type), as_type(PyExc_Exception));
   const bool is_for_start = is_at_start && !may_be_own;
   if (is_for_start) {
     PyObject* const inner = as_object(outermost->tb_next);

@@ -92,7 +92,6 @@ class LocalsToRelease {
     }
     each([](Ref& local) { local.reset(); });
   }
-  bool can_take_back() const noexcept { return !locals_ || entry_.compiled || entry_.frees_locals; }
   // Only where the residual code came no further than its graph.
   void take_back(PyObject* live) {
     if (!locals_ || !entry_.frees_locals) return;
@@ -232,8 +231,6 @@ Ref run_residual_unprofiled(const std::shared_ptr<CacheEntry>& entry, PyObject* 
   if (!residual) return end = RunEnd::Plain, nullptr;
   entry->guards.release();
   LocalsToRelease to_release(*entry, locals);
-  // An exception that came during the capture would be raised by the residual code, when the locals are gone.
-  if (!to_release.can_take_back() && !attend_to_others()) return end = RunEnd::Throw, nullptr;
   to_release.hand_to(live.get());
   PyObject* arguments[] = {nullptr, inputs.get(), live.get()};
   auto call = [&] {
@@ -258,7 +255,7 @@ Ref run_residual_unprofiled(const std::shared_ptr<CacheEntry>& entry, PyObject* 
   if (result) return result;
   if (is_error_of_program(*entry, inputs.get(), before ? &*before : nullptr))
     end = RunEnd::Plain;
-  else if (to_release.can_take_back() && is_interruption_at_start(*entry, function))
+  else if (is_interruption_at_start(*entry, function))
     end = RunEnd::Throw;
   if (end != RunEnd::Captured) to_release.take_back(live.get());
   return nullptr;

@@ -171,18 +171,6 @@ bool deliver_interruptions() noexcept {
   return false;
 }
 
-bool attend_to_others() noexcept {
-  PyThreadState* thread = PyThreadState_Get();
-#if PY_VERSION_HEX < 0x030D0000
-  const bool is_called = load(thread->interp->ceval.eval_breaker);
-#else
-  const bool is_called = __atomic_load_n(&thread->eval_breaker, __ATOMIC_RELAXED) & _PY_EVAL_EVENTS_MASK;
-#endif
-  if (!is_called) return true;
-  PyEval_RestoreThread(PyEval_SaveThread());
-  return deliver_interruptions();
-}
-
 bool is_error_delivered() noexcept { return PyErr_Occurred() && delivered && current_exception() == delivered; }
 
 }  // namespace minidynamo

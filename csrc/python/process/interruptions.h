@@ -35,9 +35,6 @@ class InterruptionsLetIn {
 bool interruption_waits() noexcept;
 // Delivers what waits, now. False: a Python error is set, the program's to handle.
 bool deliver_interruptions() noexcept;
-// Does as CPython at the start of a frame: other threads run if they ask for it, and what is there is delivered. False:
-// a Python error is set, the program's to handle.
-bool attend_to_others() noexcept;
 // True if the current Python error is the one that was delivered last, and no scope has begun since then.
 bool is_error_delivered() noexcept;
 

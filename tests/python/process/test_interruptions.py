@@ -145,19 +145,28 @@ print(caught == ROUNDS, caught)
     assert out.split()[0] == "True", out
 
 
-def test_exceptions_while_what_follows_a_break_is_captured() -> None:
-    """The `try` around the break catches them."""
+@pytest.mark.parametrize(
+    "follows",
+    [
+        "time.sleep(0.01)",
+        "total += 1",  # residual code that does hardly anything but go on
+        "seen = [i for i in range(100)]; total += len(seen); log += [seen[:], {total: seen}, lambda: seen]",  # or has effects
+    ],
+)
+def test_exceptions_behind_a_break(follows: str) -> None:
+    """The `try` around the break catches them: while what follows is captured, and while residual code runs."""
     out = _run(
         """
 class Stop(Exception):
     pass
 
 PROGRAM = '''
-def work(started, caught):
+def work(started, caught, log):
+    total = 0
     try:
         while True:
             started.set()
-            time.sleep(0.01)
+            FOLLOWS
     except Stop:
         caught.append(True)
 '''
@@ -166,7 +175,7 @@ for _ in range(3 * ROUNDS):
     names = {"Stop": Stop, "time": time}
     exec(PROGRAM, names)  # captured anew
     started, caught = threading.Event(), []
-    worker = threading.Thread(target=names["work"], args=(started, caught))
+    worker = threading.Thread(target=names["work"], args=(started, caught, []))
     worker.start()
     started.wait()
     time.sleep(random.random() * 0.02)
@@ -174,7 +183,7 @@ for _ in range(3 * ROUNDS):
     worker.join()
     missed += not caught
 print(missed)
-""",
+""".replace("FOLLOWS", follows),
         MINIDYNAMO="1",
         MINIDYNAMO_BACKEND="eager",
         MINIDYNAMO_STRESS="1",

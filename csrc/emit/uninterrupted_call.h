@@ -1,0 +1,21 @@
+// Calls in residual code at which CPython does not look for signals and exceptions of other threads.
+//
+// It looks at the start of a function, behind each call and where a loop jumps back. An exception that came between two
+// effects of a captured part would leave the others undone, and no handler of the program is around the residual code.
+// So residual code calls with an operator: `call @ (callable, *arguments)`. What comes in the meantime is raised by the
+// first call of the program: the instruction of a graph break, or the call of the captured function.
+#pragma once
+#include <cstdint>
+
+#include "python/ref.h"
+
+namespace minidynamo {
+
+inline constexpr int32_t kMatrixMultiply = 4;  // the argument of BINARY_OP
+// Of RESUME, so that CPython does not look at the start of a function either: the one behind `yield from`.
+inline constexpr int32_t kResumeUninterrupted = 2;
+
+// The object on the operator's left. Borrowed, alive for the life of the process.
+PyObject* uninterrupted_call();
+
+}  // namespace minidynamo
