@@ -285,7 +285,7 @@ class BreakWriter {
       } else {
         run_innermost(code, count);
       }
-      const Ref assembled = code.assemble(as_code(look.code.get()), count);
+      const Ref assembled = code.assemble(as_code(look.code.get()), count, ResumeArgument::Uninterrupted);
       const auto push_it = [&] {
         // Null: noticed by the assembler of the residual function.
         push_function(look.globals.get(), [&] { code_.load_own(assembled.get()); });

@@ -91,7 +91,7 @@ void CodeBuilder::insert(size_t index, const std::vector<Instruction>& added, si
     if (label >= static_cast<int32_t>(index + replaced)) label += moved;
 }
 
-Ref CodeBuilder::assemble(PyCodeObject* original, int32_t argcount) {
+Ref CodeBuilder::assemble(PyCodeObject* original, int32_t argcount, ResumeArgument resume) {
   if (failed_) return nullptr;
   const CodeView look = view_code(original);
   const auto variable_count = static_cast<int32_t>(variables_.size()), locals = static_cast<int32_t>(locals_.size());
@@ -100,7 +100,7 @@ Ref CodeBuilder::assemble(PyCodeObject* original, int32_t argcount) {
     bytecode.instructions.push_back({op, false, arg, -1, -1, {look.first_line, look.first_line, -1, -1}});
   };
   if (variable_count) begin_with(Op::COPY_FREE_VARS, variable_count);
-  begin_with(Op::RESUME, kResumeUninterrupted);
+  begin_with(Op::RESUME, static_cast<int32_t>(resume));
   const auto before = static_cast<int32_t>(bytecode.instructions.size());
   for (Instruction instruction : instructions_) {
     if (instruction.target >= 0) instruction.target = labels_[instruction.target] + before;

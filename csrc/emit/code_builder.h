@@ -70,7 +70,7 @@ class CodeBuilder {
   const std::vector<LentFunction::Variable>& variables() const noexcept { return variables_; }
 
   // Named, placed and qualified as `original`; its first `argcount` locals are parameters. Null with a Python error.
-  Ref assemble(PyCodeObject* original, int32_t argcount);
+  Ref assemble(PyCodeObject* original, int32_t argcount, ResumeArgument resume);
 
  private:
   struct Handler {

@@ -11,6 +11,7 @@
 #include "emit/break_code.h"
 #include "emit/code_builder.h"
 #include "emit/plan.h"
+#include "emit/resume.h"
 #include "emit/schedule.h"
 #include "python/code/code_object.h"
 
@@ -35,7 +36,8 @@ class ResidualCode {
     output_locals_.assign(plan_.output_count, -1);
     emit_body();
     insert_graph_call();
-    Ref code = code_.assemble(original_, 2);
+    const bool is_start = !find_resume_function(original_);
+    Ref code = code_.assemble(original_, 2, is_start ? ResumeArgument::Start : ResumeArgument::Uninterrupted);
     return {std::move(code), code_.variables()};
   }
 

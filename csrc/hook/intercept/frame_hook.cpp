@@ -29,8 +29,10 @@ struct GivenFrame {
   bool has_run = false;
 
   PyObject* pass() noexcept { return pass_with(throw_flag); }
-  // Runs it with the current Python error raised at its start.
-  PyObject* pass_with_error() noexcept { return stand_at_resume(raw) ? pass_with(1) : nullptr; }
+  // Runs it with the current Python error raised at its start, unless a RecursionError would take its place.
+  PyObject* pass_with_error() noexcept {
+    return frames_left(thread) > 0 && stand_at_resume(raw) ? pass_with(1) : nullptr;
+  }
 
  private:
   PyObject* pass_with(int flag) noexcept {
@@ -75,9 +77,9 @@ bool is_step_of_program(const Tracer& tracer, const InterpreterFrame& frame) {
          tracer.world.source_of(frame.function);
 }
 
-// The same, or in what the frame goes on with.
+// The same, or in what the frame goes on with. A trace may have called deeper than the recursion limit lets its frames.
 PyObject* pass_with_error(GivenFrame& given, const InterpreterFrame& frame) {
-  return hand_error_down(frame) ? given.pass() : given.pass_with_error();
+  return frames_left(given.thread) > 1 && hand_error_down(frame) ? given.pass() : given.pass_with_error();
 }
 
 // Runs the frame, or returns what it is to return.

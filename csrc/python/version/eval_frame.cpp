@@ -17,6 +17,14 @@ EvalFrame evaluate_frame_of_cpython() noexcept { return _PyEval_EvalFrameDefault
 
 EvalFrame hook_of(PyThreadState* thread) noexcept { return thread->interp->eval_frame; }
 
+int frames_left(PyThreadState* thread) noexcept {
+#if PY_VERSION_HEX < 0x030C0000
+  return thread->recursion_remaining;
+#else
+  return thread->py_recursion_remaining;
+#endif
+}
+
 // CPython 3.12 and 3.13 count how often the evaluator is entered from C, against a limit of their own (1,500 in 3.12,
 // 10,000 in 3.13), whatever sys.setrecursionlimit() says. (Later ones look at the C stack itself:
 // python/process/native_stack.cpp.) Without a hook, a call of a Python function does not enter it again, so what enters

@@ -35,6 +35,8 @@ EvalFrame hook_of(PyThreadState* thread) noexcept;
 // True if nothing is to be captured on the thread now: sys.settrace, sys.setprofile or a tool of sys.monitoring is at
 // work (a debugger, a coverage tool, a profiler), or the interpreter is going down.
 bool must_run_plainly(PyThreadState* thread) noexcept;
+// How many Python frames may begin inside the ones that run, until sys.getrecursionlimit() is reached.
+int frames_left(PyThreadState* thread) noexcept;
 // Sets a function's frame that has not begun to its RESUME, where CPython looks for signals, so that a throw flag
 // raises the current Python error there. False: its code does not begin with one.
 bool stand_at_resume(_PyInterpreterFrame* frame) noexcept;

@@ -191,6 +191,41 @@ print(missed)
     assert out == "0\n"
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="CPython 3.11 has no frame left for the signal's handler either")
+def test_an_interrupt_at_the_end_of_the_stack() -> None:
+    """Where a trace has called deeper than the recursion limit allows, the frame that is to raise cannot begin."""
+    for _ in range(3):
+        out = _run(
+            """
+import _thread
+
+def recursive():  # never ends
+    try:
+        recursive()
+    except RecursionError:
+        recursive()
+
+def interrupt():
+    time.sleep(1)
+    _thread.interrupt_main()
+    time.sleep(20)
+    print("lost", flush=True)
+    os._exit(0)
+
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    recursive()
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+os._exit(0)
+""",
+            MINIDYNAMO="1",
+            MINIDYNAMO_BACKEND="eager",
+            MINIDYNAMO_STRESS="1",
+        )
+        assert out == "interrupted\n"
+
+
 def test_an_endless_loop_can_be_interrupted() -> None:
     out = _run("""
 @minidynamo.optimize("eager")
