@@ -29,7 +29,8 @@ class ResumeCode {
     emit_prologue();
     emit_landing();
     append_original();
-    bytecode_.consts = tuple_from(consts_);
+    const bool has_new_consts = consts_.size() > static_cast<size_t>(PyTuple_GET_SIZE(code_.consts.get()));
+    bytecode_.consts = has_new_consts ? tuple_from(consts_) : code_.consts;
     bytecode_.names = code_.names;
     bytecode_.localsplus_names = tuple_from(local_names_);
     bytecode_.filename = code_.filename;

@@ -4,17 +4,22 @@
 
 namespace minidynamo {
 
+PyObject* current_error() noexcept {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (type) PyErr_NormalizeException(&type, &value, &traceback);
+  PyErr_Restore(type, value, traceback);
+  return value;
+}
+
 namespace {
 
 // Runs `change` on the exception that is set, made an instance, if it is of the class.
 template <typename Change>
 void change_error(PyObject* of_class, Change change) noexcept {
   if (!PyErr_Occurred() || !PyErr_ExceptionMatches(of_class)) return;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (PyErr_GivenExceptionMatches(value, of_class)) change(value);
-  PyErr_Restore(type, value, traceback);
+  PyObject* error = current_error();
+  if (PyErr_GivenExceptionMatches(error, of_class)) change(error);
 }
 
 }  // namespace

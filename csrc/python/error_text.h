@@ -6,6 +6,8 @@
 
 namespace minidynamo {
 
+// The error's exception, which CPython may have put off making. Borrowed from the error; null: none is set.
+PyObject* current_error() noexcept;
 // The error as one object, with its traceback. It is cleared.
 Ref take_error();
 // The other way.

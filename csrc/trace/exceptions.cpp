@@ -123,22 +123,10 @@ void raise_exception(Tracer& tracer, Ref exception, Ref cause) {
   PyErr_SetObject(PyExceptionInstance_Class(exception.get()), exception.get());
 }
 
-namespace {
-
-// CPython puts off making the exception itself. There may be no memory for it: that is the error then.
-void make_error_an_object() noexcept {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  PyErr_Restore(type, value, traceback);
-}
-
-}  // namespace
-
 bool handle_error(Tracer& tracer, Frame& frame) {
   // `raise` alone and the end of a finally clause go on with an exception that has this frame in its traceback.
   const Instruction& now = frame.current();
-  make_error_an_object();
+  current_error();  // made now: if there is no memory for it, that is the error
   // A lack of memory is the process's, at this moment: a handler in the program would be traced for every later call.
   if (now.op == Op::RAISE_VARARGS && now.arg > 0 && is_out_of_memory()) tracer.note_own_memory_error();
   look_at_error();

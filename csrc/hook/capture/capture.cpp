@@ -279,29 +279,43 @@ class CaptureAttempt {
   bool has_failed() const { return PyErr_Occurred() || memory_.failed(); }
   bool is_whole() const { return traced_ && !traced_->exit.plan.end; }
 
+  // Makes another trace, and keeps it if there was none or it is better. Two at a time cannot be: what one of them
+  // holds would not seem to the other to end where the frame lets go of it.
+  template <typename IsBetter>
+  bool trace_instead(TraceRequest& request, TraceRequest other, IsBetter is_better) {
+    const bool had_one = traced_ != nullptr;
+    FrameBreak why;
+    traced_.reset();
+    traced_ = trace(code_, view_, other, why);
+    if (!had_one || (traced_ && is_better(why))) {
+      request = std::move(other), why_ = std::move(why);
+      return true;
+    }
+    traced_.reset();
+    if (!has_failed()) traced_ = trace(code_, view_, request, why_);
+    return false;
+  }
+
   // Numbers that are dynamic may be what the trace could not deal with.
   void trace_with_given_numbers(TraceRequest& request) {
     const bool has_marks = traced_ && traced_->tracer->symbols.has_unbacked_marks();
     if (!request.open || open_.none() || is_whole() || has_marks || has_failed()) return;
-    FrameBreak why;
-    request.open = nullptr;
-    request.dynamic_floats = open_.optimizer_hyperparameters;
-    request.may_go_below_autograd = fullgraph_;  // where that does without given sizes, it has been done
-    if (!fullgraph_) request.specialized_before_backward.reset();
-    std::unique_ptr<TracedFrame> traced = trace(code_, view_, request, why);
-    if (traced_ && !(traced && !traced->exit.plan.end)) return;
-    report_specialized(code_, config_, open_, why_.detail);
-    traced_ = std::move(traced), why_ = std::move(why);
+    TraceRequest given = request;
+    given.open = nullptr;
+    given.dynamic_floats = open_.optimizer_hyperparameters;
+    given.may_go_below_autograd = fullgraph_;  // where that does without given sizes, it has been done
+    if (!fullgraph_) given.specialized_before_backward.reset();
+    const std::string reason = why_.detail;
+    if (trace_instead(request, std::move(given), [this](const FrameBreak&) { return is_whole(); }))
+      report_specialized(code_, config_, open_, reason);
   }
 
   // So may those that only the run of the graph knows: what they are read from may be the better place to end.
   void trace_without_unbacked_numbers(TraceRequest& request) {
     if (!why_.has_unbacked_numbers || (traced_ && (is_whole() || why_.is_innermost)) || has_failed()) return;
-    FrameBreak why;
-    request.unbacked_numbers.scalars = request.unbacked_numbers.sizes = false;
-    std::unique_ptr<TracedFrame> traced = trace(code_, view_, request, why);
-    if (traced_ && !(traced && (!traced->exit.plan.end || why.is_innermost))) return;
-    traced_ = std::move(traced), why_ = std::move(why);
+    TraceRequest read = request;
+    read.unbacked_numbers.scalars = read.unbacked_numbers.sizes = false;
+    trace_instead(request, std::move(read), [this](const FrameBreak& why) { return is_whole() || why.is_innermost; });
   }
 
   bool is_trace_usable() {

@@ -90,12 +90,10 @@ OpenCapture::~OpenCapture() {
   const InterruptionsHeld until_it_is_noted;
   record_.seconds = since_beginning();
   record_.peak_memory_grew = largest_resident_size() - peak_memory_;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  if (type) PyErr_NormalizeException(&type, &value, &traceback);
-  try_to([&] { end(value); });
+  Ref error = PyErr_Occurred() ? take_error() : Ref();
+  try_to([&] { end(error.get()); });
   clear_error();
-  PyErr_Restore(type, value, traceback);
+  if (error) set_error(std::move(error));
   innermost_capture = outer_;
 }
 

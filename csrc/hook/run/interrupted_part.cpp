@@ -41,22 +41,18 @@ int32_t graph_call_offset(PyCodeObject* residual) {
 
 bool is_interruption_at_start(const CacheEntry& entry, PyObject* function) {
   if (!entry.compiled || !find_resume_function(as_code(PyFunction_GET_CODE(function)))) return false;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  auto* const outermost = reinterpret_cast<PyTracebackObject*>(traceback);
+  Ref error = take_error();
+  const Ref traceback = Ref::steal(PyException_GetTraceback(error.get()));
+  auto* const outermost = traceback ? reinterpret_cast<PyTracebackObject*>(traceback.get()) : nullptr;
   const Ref code = outermost ? Ref::steal(as_object(PyFrame_GetCode(outermost->tb_frame))) : Ref();
   PyCodeObject* const residual = entry.residual_function.code();
   const bool is_at_start = code.is(as_object(residual)) && outermost->tb_lasti <= graph_call_offset(residual);
   // An error of a graph that cannot be run again may be the program's own, of a line that the handler is not for.
-  const bool may_be_own = !entry.may_run_again && PyType_IsSubtype(as_type(type), as_type(PyExc_Exception));
+  const bool may_be_own = !entry.may_run_again && PyErr_GivenExceptionMatches(error.get(), PyExc_Exception);
   const bool is_for_start = is_at_start && !may_be_own;
-  if (is_for_start) {
-    PyObject* const inner = as_object(outermost->tb_next);
-    PyException_SetTraceback(value, inner ? inner : Py_None);
-    Ref::drop(std::exchange(traceback, Ref::borrow(inner).release()));
-  }
-  PyErr_Restore(type, value, traceback);
+  PyObject* const inner = is_for_start ? as_object(outermost->tb_next) : nullptr;
+  if (is_for_start) PyException_SetTraceback(error.get(), inner ? inner : Py_None);
+  set_error(std::move(error));
   return is_for_start;
 }
 

@@ -4,6 +4,7 @@
 #include "model/protocols/arguments.h"
 #include "model/protocols/upward.h"
 #include "python/cached.h"
+#include "python/error_text.h"
 #include "python/handled_exception.h"
 #include "python/process/out_of_memory.h"
 #include "python/unstable.h"
@@ -137,10 +138,7 @@ PyObject* generator_throw(PyObject* self, PyObject* args) {
     PyErr_Restore(Ref::borrow(PyExceptionInstance_Class(type)).release(), Ref::borrow(type).release(), own.release());
   } else if (PyExceptionClass_Check(type)) {
     PyErr_Restore(Ref::borrow(type).release(), Ref::borrow(value).release(), Ref::borrow(traceback).release());
-    PyObject *error, *raised, *at;
-    PyErr_Fetch(&error, &raised, &at);
-    PyErr_NormalizeException(&error, &raised, &at);
-    PyErr_Restore(error, raised, at);
+    current_error();  // made now, so that errors of its constructor come here
   } else {
     PyErr_Format(PyExc_TypeError, "exceptions must be classes or instances deriving from BaseException, not %s",
                  Py_TYPE(type)->tp_name);
@@ -331,27 +329,21 @@ Ref throw_into_delegate(Tracer& tracer, PyObject* inner, Ref& returned, bool& is
   const bool is_exit = PyErr_ExceptionMatches(PyExc_GeneratorExit);
   const bool is_own = is_traced_generator(inner);
   if (is_own && !is_exit) return throw_into(tracer, inner, returned);
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  const Ref kept_type = Ref::steal(type), kept_value = Ref::steal(value), kept_traceback = Ref::steal(traceback);
-  auto restore = [&] {
-    PyErr_Restore(Ref(kept_type).release(), Ref(kept_value).release(), Ref(kept_traceback).release());
-  };
+  const Ref thrown = take_error();
   Ref method = is_own ? Ref() : load_attribute(tracer, inner, is_exit ? "close"_name : "throw"_name);
   if (!is_own && !method) {
     is_over = !tracer.is_over() && !PyErr_ExceptionMatches(PyExc_AttributeError);
     if (is_over && is_exit)  // CPython says so on stderr, and goes on
       return tracer.abort(BreakReason::GeneratorFinalizer, "an iterator's close() cannot be looked up");
-    if (!is_over && !tracer.is_over()) clear_error(), restore();
+    if (!is_over && !tracer.is_over()) clear_error(), set_error(thrown);
     return nullptr;
   }
   if (is_exit) {
     Ref closed = is_own ? Ref::steal(generator_close(inner, nullptr)) : call(tracer, method.get(), Arguments{});
-    if (closed) restore();
+    if (closed) set_error(thrown);
     return nullptr;
   }
-  Ref item = call(tracer, method.get(), {kept_value});
+  Ref item = call(tracer, method.get(), {thrown});
   if (!item && !tracer.is_over()) returned = value_of_stop();
   return item;
 }

@@ -85,16 +85,14 @@ namespace {
 template <typename Run>
 Ref run_with_warning(Tracer& tracer, PyObject* target, Run run) {
   static auto* const given = new std::unordered_set<std::string>;  // at the end of which traces have ended so far
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  const Ref owned[] = {Ref::steal(type), Ref::steal(value), Ref::steal(traceback)};
-  const Ref text = Ref::steal(PyObject_Str(value));
+  const Ref warning = take_error();
+  const Ref text = Ref::steal(PyObject_Str(warning.get()));
   PyObject* globals = tracer.frame ? tracer.frame->globals.get() : nullptr;
   PyObject* module = globals && PyDict_Check(globals) ? named_item(globals, "__name__"_name) : nullptr;
   const char* words = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   const std::string message = words ? words : "?";
-  const bool is_ignored = is_warning_ignored(value, module ? module : Py_None, tracer.frame ? tracer.frame->line() : 0);
+  const bool is_ignored =
+      is_warning_ignored(warning.get(), module ? module : Py_None, tracer.frame ? tracer.frame->line() : 0);
   if (is_ignored || !tracer.breaks.are_allowed) return run(OperatorWarnings::As::Ignored);
   // A warning that torch makes once in a process may have been made by now.
   if (given->count(message) && !tracer.consume_side_effect_flag()) {

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "python/ref.h"
+#include "python/error_text.h"
 
 #undef HAVE_STD_ATOMIC
 #include <internal/pycore_ceval.h>
@@ -29,15 +29,6 @@ struct Hold {
 thread_local Hold hold;
 
 thread_local PyObject* delivered = nullptr;  // the exception that was delivered last; only compared
-
-// The exception of the current Python error, made if it was not yet. Borrowed from the error.
-PyObject* current_exception() noexcept {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  PyErr_Restore(type, value, traceback);
-  return value;
-}
 
 // The child of a fork has freed the thread states of the parent.
 bool shadow_lives(PyInterpreterState* interpreter) noexcept {
@@ -167,10 +158,10 @@ bool deliver_interruptions() noexcept {
     call_attention(thread);
     PyErr_SetNone(sent.get());
   }
-  delivered = current_exception();
+  delivered = current_error();
   return false;
 }
 
-bool is_error_delivered() noexcept { return PyErr_Occurred() && delivered && current_exception() == delivered; }
+bool is_error_delivered() noexcept { return delivered && current_error() == delivered; }
 
 }  // namespace minidynamo

@@ -193,12 +193,8 @@ std::nullptr_t Tracer::abort(BreakReason why, std::string detail) {
 }
 
 void Tracer::note_own_memory_error() noexcept {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  own_memory_error_ = Ref::borrow(value);
-  is_raised_by_program(value);
-  PyErr_Restore(type, value, traceback);
+  own_memory_error_ = Ref::borrow(current_error());
+  is_raised_by_program(own_memory_error_.get());
 }
 
 void Tracer::run_out_of_memory() noexcept {

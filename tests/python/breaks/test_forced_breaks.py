@@ -19,6 +19,7 @@ STRIDE = 1 if os.environ.get("MINIDYNAMO_FULL") else 41
 LAST = 4000
 
 EXEMPT = {
+    "frame_line_after_reraise": "asks where a frame of a traceback stands now; behind a break another frame goes on",
     "break_stack_inspected": "asks for the names of frames; a resume function has its own",
     "mode_autocast_module": "the cache of casts ends with each graph, so that low-precision gradients are summed otherwise",
 }
