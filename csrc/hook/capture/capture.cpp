@@ -302,6 +302,7 @@ class CaptureAttempt {
     if (!request.open || open_.none() || is_whole() || has_marks || has_failed()) return;
     TraceRequest given = request;
     given.open = nullptr;
+    given.only_whole = traced_ != nullptr;
     given.dynamic_floats = open_.optimizer_hyperparameters;
     given.may_go_below_autograd = fullgraph_;  // where that does without given sizes, it has been done
     if (!fullgraph_) given.specialized_before_backward.reset();

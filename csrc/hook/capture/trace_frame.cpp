@@ -179,7 +179,8 @@ class LimitedTrace {
 
   TraceOutcome run() {
     if (std::optional<TraceOutcome> outcome = trace_whole()) return std::move(*outcome);
-    if (!request_.may_break || why_.is_forbidden || !can_cut_before(why_.reason)) return without_class();
+    if (!request_.may_break || request_.only_whole || why_.is_forbidden || !can_cut_before(why_.reason))
+      return without_class();
     for (const BreakPoint& point : why_.points)
       if (std::optional<TraceOutcome> outcome = trace_until(point)) return std::move(*outcome);
     return without_class();

@@ -18,6 +18,7 @@ struct TraceRequest {
   std::chrono::milliseconds patience = TraceLimits{}.patience;
   const DynamicSizes* open = nullptr;            // numbers that may differ at the next call
   std::vector<std::string> dynamic_floats = {};  // inputs of the graph, if that leads to one
+  bool only_whole = false;  // nothing is cut short: only a whole trace is better than the one that there is
   bool may_go_below_autograd = true;
   bool only_common_forms = false;           // see TraceLimits
   bool keeps_recurrent_layers_out = false;  // the same

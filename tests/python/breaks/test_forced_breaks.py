@@ -30,15 +30,25 @@ def was_forced() -> bool:
     return any(record.reason == "forced" for record in records)
 
 
+def check_with_break(path: pathlib.Path, number: int, expected: differential.Observation) -> None:
+    minidynamo.reset()
+    with minidynamo.config.patch(force_break_at=number):
+        actual = differential.observe(path, lambda target: minidynamo.compile(target, backend="eager"))
+    different = differential.differences(expected, actual, exact=True)
+    assert not different, f"with a break at instruction {number}:\n" + "\n".join(different)
+
+
 @pytest.mark.parametrize("path", [path for path in PATHS if path.stem not in EXEMPT], ids=lambda path: path.stem)
 def test_break_at_every_instruction(path: pathlib.Path) -> None:
     expected = differential.observe(path, lambda target: target)
     first = 2 + PATHS.index(path) % STRIDE
     for number in range(first, LAST, STRIDE):
-        minidynamo.reset()
-        with minidynamo.config.patch(force_break_at=number):
-            actual = differential.observe(path, lambda target: minidynamo.compile(target, backend="eager"))
-        different = differential.differences(expected, actual, exact=True)
-        assert not different, f"with a break at instruction {number}:\n" + "\n".join(different)
+        check_with_break(path, number, expected)
         if not was_forced():
             return
+
+
+def test_end_of_an_object_in_a_capture_that_is_made_twice() -> None:
+    """A generator ends where another takes its place, also where the frame is traced with dynamic numbers and with given ones."""
+    [path] = [path for path in PATHS if path.stem == "break_generator_overwritten"]
+    check_with_break(path, 50, differential.observe(path, lambda target: target))
