@@ -4,6 +4,7 @@
 
 #include "python/cached.h"
 #include "python/process/out_of_memory.h"
+#include "python/version/eval_frame.h"
 
 namespace minidynamo {
 namespace {
@@ -13,6 +14,7 @@ static_assert(kMatrixMultiply == NB_MATRIX_MULTIPLY);
 PyObject* call_items(PyObject*, PyObject* items) {
   if (!PyTuple_CheckExact(items) || PyTuple_GET_SIZE(items) == 0) Py_RETURN_NOTIMPLEMENTED;
   PyObject* const* callable = &PyTuple_GET_ITEM(items, 0);
+  const OneLevelMore for_what_the_program_does_not_call(PyThreadState_Get());
   return PyObject_Vectorcall(*callable, callable + 1, PyTuple_GET_SIZE(items) - 1, nullptr);
 }
 

@@ -37,6 +37,17 @@ EvalFrame hook_of(PyThreadState* thread) noexcept;
 bool must_run_plainly(PyThreadState* thread) noexcept;
 // How many Python frames may begin inside the ones that run, until sys.getrecursionlimit() is reached.
 int frames_left(PyThreadState* thread) noexcept;
+// While one lives, the thread may call one level deeper than that: for a call that is none of the program's.
+class OneLevelMore {
+ public:
+  explicit OneLevelMore(PyThreadState* thread) noexcept;
+  ~OneLevelMore();
+  OneLevelMore(const OneLevelMore&) = delete;
+  OneLevelMore& operator=(const OneLevelMore&) = delete;
+
+ private:
+  PyThreadState* thread_;
+};
 // Sets a function's frame that has not begun to its RESUME, where CPython looks for signals, so that a throw flag
 // raises the current Python error there. False: its code does not begin with one.
 bool stand_at_resume(_PyInterpreterFrame* frame) noexcept;

@@ -71,7 +71,11 @@ PyObject* end_frame(PyThreadState* thread, _PyInterpreterFrame* frame, Ref resul
   if (is_error) PyErr_Fetch(&type, &value, &traceback);
   frame->prev_instr = returns;
   frame->localsplus[frame->stacktop++] = is_error ? Ref::none().release() : result.release();
-  Ref returned = Ref::steal(evaluate_by_default(thread, frame, 0));
+  Ref returned;
+  {
+    const OneLevelMore for_the_return(thread);
+    returned = Ref::steal(evaluate_by_default(thread, frame, 0));
+  }
   if (!is_error || !returned) return returned.release();
   PyErr_Restore(type, value, traceback);
   return nullptr;

@@ -1,5 +1,6 @@
 """Recursion as deep as the program wants it: with a frame hook every Python call takes some of the C stack."""
 
+import os
 import subprocess
 import sys
 
@@ -126,3 +127,39 @@ for size in (256, 512):
 def test_a_small_stack_disturbs_no_other_thread() -> None:
     run = subprocess.run([sys.executable, "-c", BESIDE_A_SMALL_STACK], capture_output=True, text=True, timeout=300)
     assert (run.returncode, run.stdout, run.stderr) == (0, "0\n0\n", "")
+
+
+TO_THE_LIMIT = """
+import sys
+
+
+def check(fine):
+    if not fine:
+        raise AssertionError
+
+
+def recursive(depth, limit):
+    if depth < limit:
+        check(depth == depth)
+        recursive(depth + 1, limit)
+
+
+for limit in (30, 60):
+    sys.setrecursionlimit(limit)
+    try:
+        recursive(2, limit)  # below the module
+    finally:
+        sys.setrecursionlimit(1000)
+    print("reached")
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="CPython 3.11 counts its own C calls, and makes them where code is new")
+@pytest.mark.parametrize("breaks", ["0", "2", "5"])
+def test_all_levels_up_to_the_limit_are_the_programs(breaks: str) -> None:
+    """Residual code and the end of a frame that the hook has answered take none."""
+    stress = {"MINIDYNAMO": "1", "MINIDYNAMO_BACKEND": "eager", "MINIDYNAMO_STRESS": "1", "MINIDYNAMO_STRESS_BREAKS": breaks}
+    run = subprocess.run(
+        [sys.executable, "-c", TO_THE_LIMIT], env={**os.environ, **stress}, capture_output=True, text=True, timeout=300
+    )
+    assert (run.returncode, run.stdout) == (0, "reached\nreached\n"), run.stderr
