@@ -17,20 +17,13 @@ EvalFrame evaluate_frame_of_cpython() noexcept { return _PyEval_EvalFrameDefault
 
 EvalFrame hook_of(PyThreadState* thread) noexcept { return thread->interp->eval_frame; }
 
-namespace {
-int& levels_left(PyThreadState* thread) noexcept {
+int& frames_left(PyThreadState* thread) noexcept {
 #if PY_VERSION_HEX < 0x030C0000
   return thread->recursion_remaining;
 #else
   return thread->py_recursion_remaining;
 #endif
 }
-}  // namespace
-
-int frames_left(PyThreadState* thread) noexcept { return levels_left(thread); }
-
-OneLevelMore::OneLevelMore(PyThreadState* thread) noexcept : thread_(thread) { ++levels_left(thread); }
-OneLevelMore::~OneLevelMore() { --levels_left(thread_); }
 
 // CPython 3.12 and 3.13 count how often the evaluator is entered from C, against a limit of their own (1,500 in 3.12,
 // 10,000 in 3.13), whatever sys.setrecursionlimit() says. (Later ones look at the C stack itself:

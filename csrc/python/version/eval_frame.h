@@ -36,12 +36,12 @@ EvalFrame hook_of(PyThreadState* thread) noexcept;
 // work (a debugger, a coverage tool, a profiler), or the interpreter is going down.
 bool must_run_plainly(PyThreadState* thread) noexcept;
 // How many Python frames may begin inside the ones that run, until sys.getrecursionlimit() is reached.
-int frames_left(PyThreadState* thread) noexcept;
+int& frames_left(PyThreadState* thread) noexcept;
 // While one lives, the thread may call one level deeper than that: for a call that is none of the program's.
 class OneLevelMore {
  public:
-  explicit OneLevelMore(PyThreadState* thread) noexcept;
-  ~OneLevelMore();
+  explicit OneLevelMore(PyThreadState* thread) noexcept : thread_(thread) { ++frames_left(thread); }
+  ~OneLevelMore() { --frames_left(thread_); }
   OneLevelMore(const OneLevelMore&) = delete;
   OneLevelMore& operator=(const OneLevelMore&) = delete;
 
