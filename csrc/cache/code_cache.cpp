@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <new>
 
+#include "python/error_set_aside.h"
 #include "python/process/out_of_memory.h"
 
 namespace minidynamo {
@@ -229,10 +230,8 @@ void CacheRegistry::retire(std::shared_ptr<CacheEntry> dead) noexcept {
 void CacheRegistry::free_retired() noexcept {
   if (burials_paused) return;
   // In the middle of something, perhaps of raising an error.
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+  const ErrorSetAside error;
   while (std::shared_ptr<CacheEntry> next = std::move(retired_)) retired_ = std::move(next->next_dead);
-  PyErr_Restore(type, value, traceback);
 }
 
 size_t CacheRegistry::live_entries() const noexcept {

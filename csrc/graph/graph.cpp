@@ -9,6 +9,7 @@
 #include "graph/constant.h"
 #include "graph/edges.h"
 #include "python/code/struct_sequence.h"
+#include "python/error_text.h"
 #include "python/process/out_of_memory.h"
 #include "python/unstable.h"
 #include "tensor/autograd/transforms.h"
@@ -30,17 +31,14 @@ bool refuse(PyObject* object) {
 // Puts `where` of `target` in front of the message of a TypeError that is set; other errors stay as they are.
 void name_argument(const Ref& where, PyObject* target) {
   if (!PyErr_ExceptionMatches(PyExc_TypeError)) return;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  Ref owned_type = Ref::steal(type), owned_value = Ref::steal(value), owned_traceback = Ref::steal(traceback);
+  const Ref error = take_error();
   Ref name = PyUnicode_Check(target) ? Ref::borrow(target) : Ref::steal(PyObject_GetAttrString(target, "__name__"));
   if (!name) {
     clear_error();
     name = Ref::steal(PyObject_Repr(target));
   }
   if (!name || !where) return;  // another error is set, which is as good
-  PyErr_Format(PyExc_TypeError, "%S of %S: %S", where.get(), name.get(),
-               owned_value ? owned_value.get() : owned_type.get());
+  PyErr_Format(PyExc_TypeError, "%S of %S: %S", where.get(), name.get(), error.get());
 }
 
 bool is_named_tuple(PyTypeObject* type) noexcept {

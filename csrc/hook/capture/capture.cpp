@@ -30,6 +30,7 @@
 #include "model/tensors/tensor_call.h"
 #include "plan/exit.h"
 #include "python/cached.h"
+#include "python/error_set_aside.h"
 #include "python/error_text.h"
 #include "python/process/interruptions.h"
 #include "python/process/out_of_memory.h"
@@ -150,12 +151,9 @@ void leave_loops_uncaptured(PyCodeObject* code, PyObject* config, const Break& w
 
 // True if a backend that could not take a graph has set the current Python error, which stays set.
 bool is_refused_by_backend() {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);  // importing clears what is set
-  const bool is_refused =
-      type && PyErr_GivenExceptionMatches(type, "minidynamo.exceptions.BackendCompilerFailed"_imported);
-  PyErr_Restore(type, value, traceback);
-  return is_refused;
+  const ErrorSetAside error;  // importing clears what is set
+  return error.type() &&
+         PyErr_GivenExceptionMatches(error.type(), "minidynamo.exceptions.BackendCompilerFailed"_imported);
 }
 
 // True if the graph has parts that other front ends leave out of graphs.
@@ -535,12 +533,11 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   if (!memory.failed()) return entry;
   // A guard or a node that was left out would be missing for good.
   entry.reset();
-  PyObject *type, *value, *traceback;  // the backend's error, or one that waited for the end of the trace
-  PyErr_Fetch(&type, &value, &traceback);
-  try_to([&] { report_passing(code, config, Break{BreakReason::OutOfMemory, ""}); });
-  const bool must_raise = !type && asks_for_fullgraph(config);
-  PyErr_Restore(type, value, traceback);
-  if (must_raise) PyErr_NoMemory();
+  {
+    const ErrorSetAside error;  // the backend's, or one that waited for the end of the trace
+    try_to([&] { report_passing(code, config, Break{BreakReason::OutOfMemory, ""}); });
+  }
+  if (!PyErr_Occurred() && asks_for_fullgraph(config)) PyErr_NoMemory();
   return nullptr;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "hook/settings.h"
+#include "python/error_set_aside.h"
 #include "python/named_item.h"
 #include "python/process/out_of_memory.h"
 
@@ -156,8 +157,7 @@ Turn BackendTurn::take(Deadline deadline) {
 }
 
 BackendTurn::~BackendTurn() {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+  const ErrorSetAside error;
   if (is_mine_) {
     Turns::end(backend);
     if (backend.is_free()) Ref::drop(std::exchange(held_torch_lock, nullptr));
@@ -166,7 +166,6 @@ BackendTurn::~BackendTurn() {
     Ref::drop(PyObject_CallMethod(torch_lock_.get(), "release", nullptr));
     clear_error();
   }
-  PyErr_Restore(type, value, traceback);
 }
 
 }  // namespace minidynamo

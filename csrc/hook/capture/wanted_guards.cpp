@@ -1,11 +1,10 @@
 // The filter is the user's code: it runs as a backend does, uncaptured, with interruptions let in.
 #include "hook/capture/wanted_guards.h"
 
-#include <array>
-
 #include "guard/guard_filter.h"
 #include "hook/runtime.h"
 #include "hook/settings.h"
+#include "python/error_text.h"
 #include "python/process/interruptions.h"
 #include "python/process/out_of_memory.h"
 
@@ -41,20 +40,16 @@ Ref ask(PyObject* config, const std::vector<OfferedGuard>& guards) {
 bool finish_wanted_guards(GuardTree& guards, PyObject* config) {
   const Ref filter = setting(config, "guard_filter_fn");
   if (!filter || filter.is(Py_None)) return guards.finish(), true;
-  std::array<Ref, 3> error;
+  Ref error;
   guards.finish([&](const std::vector<OfferedGuard>& offered) {
     std::vector<bool> wanted(offered.size(), true);
     const Ref answer = ask(config, offered);
     for (size_t i = 0; answer && i < wanted.size(); ++i) wanted[i] = PyList_GET_ITEM(answer.get(), i) == Py_True;
-    if (!answer) {
-      std::array<PyObject*, 3> raised;
-      PyErr_Fetch(&raised[0], &raised[1], &raised[2]);
-      for (size_t i = 0; i < raised.size(); ++i) error[i] = Ref::steal(raised[i]);
-    }
+    if (!answer) error = take_error();
     return wanted;
   });
-  if (!error[0]) return true;
-  PyErr_Restore(error[0].release(), error[1].release(), error[2].release());
+  if (!error) return true;
+  set_error(std::move(error));
   return false;
 }
 

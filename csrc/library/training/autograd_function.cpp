@@ -16,6 +16,7 @@
 #include "model/tensors/tensor_call.h"
 #include "model/tensors/transform_call.h"
 #include "python/code/bound_method.h"
+#include "python/error_set_aside.h"
 #include "python/error_text.h"
 #include "python/named_item.h"
 #include "python/objects/sequence.h"
@@ -41,10 +42,8 @@ class GradientsOff {
     set(Py_False);
   }
   ~GradientsOff() {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    const ErrorSetAside error;
     set(before_.get());
-    PyErr_Restore(type, value, traceback);
   }
   GradientsOff(const GradientsOff&) = delete;
   GradientsOff& operator=(const GradientsOff&) = delete;
@@ -180,10 +179,8 @@ class Application {
     }
     if (!result) {
       if (tracer_.is_over()) return nullptr;
-      PyObject *type, *value, *traceback;
-      PyErr_Fetch(&type, &value, &traceback);
-      const bool done = set(Py_True);
-      if (done) PyErr_Restore(type, value, traceback);
+      ErrorSetAside error;
+      if (!set(Py_True)) error.drop();
       return nullptr;
     }
     if (PyTuple_CheckExact(result.get())) {

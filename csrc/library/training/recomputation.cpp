@@ -11,6 +11,7 @@
 
 #include "model/protocols/abstract.h"
 #include "model/tensors/transform_call.h"
+#include "python/error_set_aside.h"
 #include "python/error_text.h"
 #include "python/objects/native_contents.h"
 #include "python/objects/sequence.h"
@@ -67,14 +68,12 @@ class SavedTensorHooks {
   }
   ~SavedTensorHooks() {
     if (!are_set_) return;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    const ErrorSetAside error;
     {
       const NativeScope native;
       if (!Ref::steal(PyObject_CallNoArgs("torch._C._autograd._pop_saved_tensors_default_hooks"_imported)))
         clear_error();
     }
-    PyErr_Restore(type, value, traceback);
   }
   SavedTensorHooks(const SavedTensorHooks&) = delete;
   SavedTensorHooks& operator=(const SavedTensorHooks&) = delete;

@@ -4,6 +4,7 @@
 #include "model/protocols/arguments.h"
 #include "model/protocols/upward.h"
 #include "python/cached.h"
+#include "python/error_set_aside.h"
 #include "python/error_text.h"
 #include "python/handled_exception.h"
 #include "python/process/out_of_memory.h"
@@ -180,8 +181,7 @@ void close_when_dropped(PyObject* self) {
   GeneratorObject* generator = as_generator(self);
   Tracer* tracer = Tracer::current();
   if (!stands_in_region(generator) || tracer != generator->tracer || tracer->is_over()) return;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+  ErrorSetAside error;
   Py_SET_REFCNT(self, 1);  // alive for the call
   Ref closed = Ref::steal(generator_close(self, nullptr));
   if (!closed && !tracer->is_over()) {
@@ -189,7 +189,7 @@ void close_when_dropped(PyObject* self) {
     tracer->abort(BreakReason::GeneratorFinalizer, "a generator raised while it was being dropped");
   }
   Py_SET_REFCNT(self, 0);
-  if (!tracer->is_over()) PyErr_Restore(type, value, traceback);
+  if (tracer->is_over()) error.drop();
 }
 
 void generator_dealloc(PyObject* self) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/objects/generator.h"
+#include "python/error_set_aside.h"
 #include "python/handled_exception.h"
 #include "python/process/out_of_memory.h"
 #include "python/unstable.h"
@@ -147,16 +148,16 @@ void note_inlined_return(Tracer& tracer, Frame& frame) {
 }
 
 void note_exception_leaves(Tracer& tracer, Frame& frame) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  note_dropped(tracer, frame, 0);
   bool is_kept = false;
-  for (int32_t local = 0; local < frame.prepared->locals_count && !is_kept; ++local) {
-    PyObject* object = frame.slots[local].get();
-    if (object && PyCell_Check(object)) object = PyCell_GET(object);
-    is_kept = object && !tracer.world.source_of(object) && has_observable_end(object);
+  {
+    const ErrorSetAside error;
+    note_dropped(tracer, frame, 0);
+    for (int32_t local = 0; local < frame.prepared->locals_count && !is_kept; ++local) {
+      PyObject* object = frame.slots[local].get();
+      if (object && PyCell_Check(object)) object = PyCell_GET(object);
+      is_kept = object && !tracer.world.source_of(object) && has_observable_end(object);
+    }
   }
-  PyErr_Restore(type, value, traceback);
   if (is_kept) tracer.abort(BreakReason::Finalizer, "a traceback keeps an object whose end can be seen");
 }
 

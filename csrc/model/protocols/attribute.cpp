@@ -20,6 +20,7 @@
 #include "model/tensors/tensor_attribute.h"
 #include "model/tensors/tensor_call.h"
 #include "python/cached.h"
+#include "python/error_set_aside.h"
 #include "python/error_text.h"
 #include "python/objects/native_contents.h"
 #include "python/process/out_of_memory.h"
@@ -64,10 +65,8 @@ Ref load_from_thread_local(Tracer& tracer, PyObject* object, PyObject* name) {
   Ref raw = Ref::steal(PyObject_GetAttr(object, name));
   if (raw) return load_part(tracer, source, Access::Attribute, name, raw.get());
   if (PyErr_ExceptionMatches(PyExc_AttributeError)) {
-    PyObject *error, *value, *traceback;
-    PyErr_Fetch(&error, &value, &traceback);
+    const ErrorSetAside error;
     tracer.guards.add_missing(source, Access::Attribute, name, -1, tracer.origin());
-    PyErr_Restore(error, value, traceback);
   }
   return nullptr;
 }
@@ -116,14 +115,10 @@ bool attribute_is_missing(Tracer& tracer) {
 
 // The __getattr__ of an object's class, asked after all else has raised AttributeError. Without one, that error stays.
 Ref ask_getattr(Tracer& tracer, PyObject* object, PyObject* name) {
-  PyObject *error, *value, *traceback;
-  PyErr_Fetch(&error, &value, &traceback);
+  ErrorSetAside error;
   Ref fallback = lookup_in_class(tracer, Py_TYPE(object), "__getattr__"_name);
-  if (!fallback && !PyErr_Occurred()) {
-    PyErr_Restore(error, value, traceback);
-    return nullptr;
-  }
-  Ref::drop(error), Ref::drop(value), Ref::drop(traceback);
+  if (!fallback && !PyErr_Occurred()) return nullptr;
+  error.drop();
   return fallback ? call_own_method(tracer, fallback, object, "__getattr__"_name, {Ref::borrow(name)}) : Ref();
 }
 

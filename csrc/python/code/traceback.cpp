@@ -12,6 +12,7 @@
 #include <internal/pycore_interpframe.h>
 #endif
 
+#include "python/error_set_aside.h"
 #include "python/process/out_of_memory.h"
 #include "python/version/fast_locals.h"
 #undef Py_BUILD_CORE
@@ -40,12 +41,10 @@ void empty(_PyInterpreterFrame* frame) noexcept {
 }  // namespace
 
 Ref make_traceback_frame(PyCodeObject* code, PyObject* globals) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+  const ErrorSetAside error;
   Ref frame = Ref::steal(as_object(PyFrame_New(PyThreadState_Get(), code, globals, nullptr)));
   if (frame) empty(reinterpret_cast<PyFrameObject*>(frame.get())->f_frame);
   clear_error();
-  PyErr_Restore(type, value, traceback);
   return frame;
 }
 

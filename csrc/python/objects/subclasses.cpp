@@ -5,6 +5,7 @@
 #undef HAVE_STD_ATOMIC
 #include <internal/pycore_interp.h>
 
+#include "python/error_set_aside.h"
 #include "python/process/out_of_memory.h"
 
 namespace minidynamo {
@@ -59,8 +60,7 @@ Ref key_of(PyTypeObject* type, PyObject* subclasses) noexcept {
 }  // namespace
 
 void forget_subclass(PyTypeObject* type) noexcept {
-  PyObject *error, *value, *traceback;
-  PyErr_Fetch(&error, &value, &traceback);
+  const ErrorSetAside error;
   for (Py_ssize_t i = 0; type->tp_bases && i < PyTuple_GET_SIZE(type->tp_bases); ++i) {
     auto* base = as_type(PyTuple_GET_ITEM(type->tp_bases, i));
     // An error that is raised here may run the collector, and with it whatever ends the last class of this base.
@@ -71,7 +71,6 @@ void forget_subclass(PyTypeObject* type) noexcept {
       clear_error();
     if (known && known.is(place) && PyDict_GET_SIZE(known.get()) == 0) Ref::drop(std::exchange(place, nullptr));
   }
-  PyErr_Restore(error, value, traceback);
 }
 
 }  // namespace minidynamo

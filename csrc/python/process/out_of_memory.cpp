@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "python/error_set_aside.h"
+
 namespace minidynamo {
 namespace {
 
@@ -29,11 +31,9 @@ void note_out_of_memory() noexcept { ++failures; }
 
 bool is_out_of_memory() noexcept {
   if (!PyErr_Occurred()) return false;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  const bool is_it = (!value || value != programs_own) && (says_so(type) || is_lost_error(type, value));
-  PyErr_Restore(type, value, traceback);
-  return is_it;
+  const ErrorSetAside error;
+  const bool is_programs_own = error.value() && error.value() == programs_own;
+  return !is_programs_own && (says_so(error.type()) || is_lost_error(error.type(), error.value()));
 }
 
 void look_at_error() noexcept {

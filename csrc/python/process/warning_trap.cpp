@@ -3,6 +3,7 @@
 #include "python/process/warning_trap.h"
 
 #include "python/cached.h"
+#include "python/error_set_aside.h"
 #include "python/named_item.h"
 #include "python/process/out_of_memory.h"
 
@@ -73,15 +74,13 @@ WarningTrap::WarningTrap() noexcept : had_registry_(registry_of_module()), caugh
 WarningTrap::~WarningTrap() {
   if (!filters_) return;
   --traps;
-  PyObject *error, *value, *traceback;
-  PyErr_Fetch(&error, &value, &traceback);
+  const ErrorSetAside error;
   if (has_caught() && !had_registry_) forget_new_registry();
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters_.get()); ++i)
     if (PyList_GET_ITEM(filters_.get(), i) == thread_filter()) {
       if (PyList_SetSlice(filters_.get(), i, i + 1, nullptr) < 0) clear_error();
       break;
     }
-  PyErr_Restore(error, value, traceback);
 }
 
 }  // namespace minidynamo

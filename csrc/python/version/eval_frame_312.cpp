@@ -9,6 +9,7 @@
 #include <internal/pycore_pystate.h>
 
 #include "python/code/code_object.h"
+#include "python/error_set_aside.h"
 #include "python/version/monitoring_tools.h"
 
 namespace minidynamo {
@@ -66,9 +67,8 @@ bool stand_at_resume(_PyInterpreterFrame* frame) noexcept {
 // reaches the end of its memory.
 PyObject* end_frame(PyThreadState* thread, _PyInterpreterFrame* frame, Ref result) noexcept {
   static _Py_CODEUNIT returns[] = {{.op = {NOP, 0}}, {.op = {RETURN_VALUE, 0}}};
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   const bool is_error = !result;
-  if (is_error) PyErr_Fetch(&type, &value, &traceback);
+  ErrorSetAside error;
   frame->prev_instr = returns;
   frame->localsplus[frame->stacktop++] = is_error ? Ref::none().release() : result.release();
   Ref returned;
@@ -76,9 +76,9 @@ PyObject* end_frame(PyThreadState* thread, _PyInterpreterFrame* frame, Ref resul
     const OneLevelMore for_the_return(thread);
     returned = Ref::steal(evaluate_by_default(thread, frame, 0));
   }
-  if (!is_error || !returned) return returned.release();
-  PyErr_Restore(type, value, traceback);
-  return nullptr;
+  if (is_error && returned) return nullptr;
+  error.drop();
+  return returned.release();
 }
 
 }  // namespace minidynamo

@@ -14,6 +14,7 @@
 #endif
 
 #include "python/code/code_object.h"
+#include "python/error_set_aside.h"
 #include "python/version/monitoring_tools.h"
 
 namespace minidynamo {
@@ -91,10 +92,8 @@ bool stand_at_resume(_PyInterpreterFrame* frame) noexcept {
 }
 
 PyObject* end_frame(PyThreadState* thread, _PyInterpreterFrame* frame, Ref result) noexcept {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+  const ErrorSetAside error;
   _PyEval_FrameClearAndPop(thread, frame);
-  PyErr_Restore(type, value, traceback);
   return result.release();
 }
 

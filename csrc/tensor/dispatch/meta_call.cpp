@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 
+#include "python/error_set_aside.h"
 #include "python/named_item.h"
 #include "python/process/held_gil.h"
 #include "python/process/out_of_memory.h"
@@ -295,13 +296,11 @@ class KeepsWarningFilters {
   static bool is_there() { return named_item(PyImport_GetModuleDict(), "sympy") != nullptr; }
 
   void put_back() {
-    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-    PyErr_Fetch(&type, &value, &traceback);
+    const ErrorSetAside error;
     const Ref filters = Ref::steal(PyObject_GetAttrString(warnings_.get(), "filters"));
     if (filters && PyList_CheckExact(filters.get()) &&
         PyList_SetSlice(filters.get(), 0, PY_SSIZE_T_MAX, before_.get()) == 0)
       Ref::drop(PyObject_CallMethod(warnings_.get(), "_filters_mutated", nullptr));
-    PyErr_Restore(type, value, traceback);
   }
 
   static inline std::atomic<bool> is_imported_ = false;

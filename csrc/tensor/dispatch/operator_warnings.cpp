@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "python/cached.h"
+#include "python/error_set_aside.h"
 #include "python/named_item.h"
 #include "python/process/out_of_memory.h"
 #include "python/unstable.h"
@@ -78,8 +79,7 @@ OperatorWarnings::~OperatorWarnings() {
   --depth;
   c10::WarningUtils::set_warnAlways(warn_always_);
   if (!filters_ || !entry_) return;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+  const ErrorSetAside error;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters_.get()); ++i) {
     if (PyList_GET_ITEM(filters_.get(), i) != entry_.get()) continue;
     if (PyList_SetSlice(filters_.get(), i, i + 1, nullptr) == 0) break;
@@ -89,7 +89,6 @@ OperatorWarnings::~OperatorWarnings() {
       PyList_SetItem(filters_.get(), i, Ref::borrow(PyList_GET_ITEM(filters_.get(), i + 1)).release());
     break;
   }
-  PyErr_Restore(type, value, traceback);
 }
 
 bool is_warning_ignored(PyObject* warning, PyObject* module_name, long line) {

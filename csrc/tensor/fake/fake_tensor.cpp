@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/functions/basic_ops.h>
 #include <torch/csrc/autograd/functions/utils.h>
 
+#include "python/error_set_aside.h"
 #include "python/named_item.h"
 #include "python/process/out_of_memory.h"
 #include "python/version/dict_version.h"
@@ -199,8 +200,7 @@ bool is_tensor(PyObject* object) noexcept {
 
 bool is_fake_data_error(PyObject* exception) noexcept {
   if (!PyErr_GivenExceptionMatches(exception, PyExc_RuntimeError)) return false;
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
+  const ErrorSetAside error;
   const Ref text = Ref::steal(PyObject_Str(exception));
   const char* characters = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   const std::string_view message = characters ? characters : "";
@@ -208,7 +208,6 @@ bool is_fake_data_error(PyObject* exception) noexcept {
   const bool answer = message.find(kNoData) != std::string_view::npos ||
                       message.find("DispatchKey Fake doesn't correspond to a device") != std::string_view::npos;
   if (!text || !characters) clear_error();
-  PyErr_Restore(type, value, traceback);
   return answer;
 }
 

@@ -12,6 +12,7 @@
 
 #include <torch/csrc/Dtype.h>
 #include <torch/csrc/DynamicTypes.h>
+#include "python/error_set_aside.h"
 #include "tensor/fake/fake_tensor.h"
 #include "tensor/fake/metadata.h"
 #include "tensor/process/float32_precision.h"
@@ -31,12 +32,10 @@ const char* truth(bool value) { return value ? "True" : "False"; }
 bool same_mode(PyObject* a, PyObject* b) noexcept {
   if (a == b) return true;
   if (!a || !is_device_mode(b)) return !a && !is_device_mode(b);
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
+  const ErrorSetAside error;
   const Ref first = Ref::steal(PyObject_GetAttrString(a, "device"));
   const Ref second = first ? Ref::steal(PyObject_GetAttrString(b, "device")) : Ref();
   const bool same = second && PyObject_RichCompareBool(first.get(), second.get(), Py_EQ) == 1;
-  PyErr_Restore(type, value, traceback);
   return same;
 }
 

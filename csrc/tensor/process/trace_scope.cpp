@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "python/cached.h"
+#include "python/error_set_aside.h"
 #include "python/named_item.h"
 #include "python/process/out_of_memory.h"
 #include "python/process/thread_switches.h"
@@ -115,8 +116,7 @@ TensorTraceScope::TensorTraceScope(OperatorObserver& new_observer) {
 TensorTraceScope::~TensorTraceScope() {
   const std::unique_ptr<Saved> saved(saved_);
   // A trace that fails ends here with its Python error set.
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
+  const ErrorSetAside error;
   drop_operator_reports();
   saved->muted.reset();
   exchange_observer(saved->observer);
@@ -145,7 +145,6 @@ TensorTraceScope::~TensorTraceScope() {
   // Casts of fake weights are forgotten, but not with the program's own: inside of its autocast they go when that ends.
   // Last, since other threads may run then.
   if (!saved->modes.were_within_autocast()) ThreadModes::forget_casts();
-  PyErr_Restore(type, value, traceback);
 }
 
 TensorTraceSuspended::TensorTraceSuspended()

@@ -1,6 +1,7 @@
 // A Python context manager that is entered as long as a scope lasts: its methods run natively, and nothing is traced of
 // them. The Python error that is set when the scope ends is kept.
 #pragma once
+#include "python/error_set_aside.h"
 #include "python/native_scope.h"
 #include "python/process/out_of_memory.h"
 #include "python/ref.h"
@@ -20,11 +21,9 @@ class EnteredContext {
   ~EnteredContext() {
     if (!manager_) return;
     const NativeScope native;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    const ErrorSetAside error;
     Ref::drop(PyObject_CallMethod(manager_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
     clear_error();
-    PyErr_Restore(type, value, traceback);
   }
   EnteredContext(const EnteredContext&) = delete;
   explicit operator bool() const noexcept { return static_cast<bool>(manager_); }

@@ -1,5 +1,6 @@
 #include "world/state/made_classes.h"
 
+#include "python/error_set_aside.h"
 #include "python/objects/subclasses.h"
 #include "python/process/out_of_memory.h"
 
@@ -20,10 +21,8 @@ MadeClasses::Making::~Making() {
 
 void MadeClasses::notice() {
   if (!making_) return;
-  PyObject *error, *value, *traceback;
-  PyErr_Fetch(&error, &value, &traceback);
+  const ErrorSetAside error;
   Ref newest = newest_subclass(making_->base_);
-  PyErr_Restore(error, value, traceback);
   if (!newest || newest.is(making_->before_.get()) || !PyType_HasFeature(as_type(newest.get()), Py_TPFLAGS_HEAPTYPE))
     return;
   if (PyUnicode_Compare(reinterpret_cast<PyHeapTypeObject*>(newest.get())->ht_name, making_->name_) != 0) return;

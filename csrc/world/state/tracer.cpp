@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "python/error_set_aside.h"
 #include "python/error_text.h"
 #include "python/named_item.h"
 #include "python/process/interruptions.h"
@@ -167,11 +168,9 @@ bool Breaks::delay_forced(const Frame& at) noexcept {
 }
 
 void Tracer::note_raise(Frame& at) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+  const ErrorSetAside error;
   breaks.raised_at = at.started_at;
   breaks.raised = make_break(BreakReason::Exception, "", &at, limits, transforms, breaks.readers);
-  PyErr_Restore(type, value, traceback);
 }
 
 void Tracer::abort_with_exception(std::string text) {
