@@ -13,6 +13,7 @@ EXEMPT, each with its reason. Exit status 1: a difference that is not exempt.
 
 import argparse
 import concurrent.futures
+import contextlib
 import dataclasses
 import fnmatch
 import importlib
@@ -22,6 +23,7 @@ import os
 import pathlib
 import re
 import runpy
+import signal
 import subprocess
 import sys
 import tempfile
@@ -412,15 +414,17 @@ def run_captured(arguments: list[str], output: pathlib.Path, timeout: float, env
     process = SERVER.Process(target=run_suite, args=(arguments, output, environment))
     process.start()
     process.join(timeout)
-    if process.exitcode is None:
-        process.kill()
-        process.join()
-        return TIMED_OUT
-    return process.exitcode
+    is_over = process.exitcode is not None
+    process.kill()
+    with contextlib.suppress(ProcessLookupError):  # processes that it left: without memory, a handler may go on for ever
+        os.killpg(process.pid, signal.SIGKILL)
+    process.join()
+    return process.exitcode if is_over else TIMED_OUT
 
 
 def run_suite(arguments: list[str], output: pathlib.Path, environment: dict[str, str]) -> None:
     """`python -m test`, in this process, captured as the environment says."""
+    os.setpgrp()  # as a shell's job
     os.chdir(output.parent)
     file = os.open(output, os.O_WRONLY | os.O_CREAT)
     for descriptor, opened in ((0, os.open(os.devnull, os.O_RDONLY)), (1, file), (2, file)):
