@@ -2,7 +2,9 @@
 // table (tests/python/oracles/opinfo_oracle.py, tests/python/oracles/opinfo_layouts.py).
 #include "tensor/dispatch/cpu_layouts.h"
 
+#include <ATen/EmptyTensor.h>
 #include <ATen/ExpandUtils.h>
+#include <ATen/native/TypeProperties.h>
 
 #include <algorithm>
 #include <array>
@@ -75,6 +77,21 @@ void set_format(TensorResult& result, c10::MemoryFormat format) {
   set_dense(result, order);
 }
 
+// A gradient that the caller does not want is no result.
+void set_format_if_new(TensorResult& result, c10::MemoryFormat format) {
+  if (result.kind == TensorResult::Kind::Fresh) set_format(result, format);
+}
+
+// The memory format that a tensor of which only `size` elements along the dimension are taken suggests.
+c10::MemoryFormat format_of_part(const FakeLayout& layout, int64_t dimension, int64_t size) {
+  Dimensions sizes(layout.sizes.begin(), layout.sizes.end());
+  sizes[dimension] = size;
+  const c10::IntArrayRef strides(layout.strides.data(), layout.strides.size());
+  if (c10::is_channels_last_strides_2d(c10::IntArrayRef(sizes), strides)) return c10::MemoryFormat::ChannelsLast;
+  if (c10::is_channels_last_strides_3d(c10::IntArrayRef(sizes), strides)) return c10::MemoryFormat::ChannelsLast3d;
+  return c10::MemoryFormat::Contiguous;
+}
+
 void contiguous(Arguments, Tensors, MetadataResult& result) {
   set_dense(result.tensors[0], all_dimensions(result.tensors[0].layout.sizes.size()));
 }
@@ -118,12 +135,11 @@ void statistics_like_input(TensorResult& result, Arguments parameters, const at:
   result.bytes = storage_bytes(result.layout);
 }
 
-// (input, normalized_shape, weight, bias, ...); native_group_norm: (input, weight, bias, ...)
-template <size_t kParameters>
-void normalization(Arguments arguments, Tensors tensors, MetadataResult& result) {
+// (input, normalized_shape, weight, bias, ...)
+void layer_norm(Arguments arguments, Tensors tensors, MetadataResult& result) {
   has_size_of(*tensors[0], result);
   contiguous(arguments, tensors, result);
-  for (size_t i : {1, 2}) statistics_like_input(result.tensors[i], arguments.slice(kParameters, 2), *tensors[0]);
+  for (size_t i : {1, 2}) statistics_like_input(result.tensors[i], arguments.slice(2, 2), *tensors[0]);
 }
 
 // Without rows in the matrix the kernel returns the vector as it is, whatever the matrix's sizes are.
@@ -139,10 +155,22 @@ void suggested_format(Arguments, Tensors tensors, MetadataResult& result) {
   set_format(result.tensors[0], tensors[0]->suggest_memory_format());
 }
 
+// (input, weight, bias, ...)
+void group_norm(Arguments arguments, Tensors tensors, MetadataResult& result) {
+  has_size_of(*tensors[0], result);
+  suggested_format(arguments, tensors, result);
+  for (size_t i : {1, 2}) statistics_like_input(result.tensors[i], arguments.slice(1, 2), *tensors[0]);
+}
+
+// Images with one channel may be contiguous and have the channels last, and are taken for contiguous ones.
+void batch_norm_format(const at::Tensor& input, MetadataResult& result) {
+  set_format(result.tensors[0], input.is_contiguous() ? c10::MemoryFormat::Contiguous : input.suggest_memory_format());
+}
+
 // Outside of training no statistics are saved.
 void batch_norm_inference(Arguments arguments, Tensors tensors, MetadataResult& result) {
   has_size_of(*tensors[0], result);
-  suggested_format(arguments, tensors, result);
+  batch_norm_format(*tensors[0], result);
   for (size_t i : {1, 2}) {
     TensorResult& statistics = result.tensors[i];
     statistics.layout.sizes.assign({0});
@@ -154,7 +182,7 @@ void batch_norm_inference(Arguments arguments, Tensors tensors, MetadataResult& 
 // (input, weight, bias, running_mean, running_var, momentum, eps)
 void batch_norm_with_update(Arguments arguments, Tensors tensors, MetadataResult& result) {
   has_size_of(*tensors[0], result);
-  suggested_format(arguments, tensors, result);
+  batch_norm_format(*tensors[0], result);
   for (size_t i : {1, 2}) statistics_like_input(result.tensors[i], arguments.slice(1, 4), *tensors[0]);
 }
 
@@ -188,6 +216,14 @@ Dimensions wrapped_dimensions(const c10::IValue& value, int64_t count) {
   return dimensions;
 }
 
+void complex_transform(Arguments arguments, Tensors tensors, MetadataResult& result) {
+  const at::Tensor& input = *tensors[0];
+  Dimensions transformed = wrapped_dimensions(arguments[1], input.dim());
+  if (transformed.empty()) return;
+  by_stride(transformed, transformed.size(), input.strides());
+  set_dense(result.tensors[0], transform_order(transformed, input.strides()));
+}
+
 void real_to_complex_transform(Arguments arguments, Tensors tensors, MetadataResult& result) {
   const at::Tensor& input = *tensors[0];
   Dimensions transformed = wrapped_dimensions(arguments[1], input.dim());
@@ -212,8 +248,33 @@ void complex_to_real_transform(Arguments arguments, Tensors tensors, MetadataRes
   set_dense(result.tensors[0], transform_order({last}, intermediate.layout.strides));
 }
 
-// (grad_output, input, ...)
-void batch_norm_backward(Arguments, Tensors tensors, MetadataResult& result) { has_size_of(*tensors[0], result); }
+// (grad_output, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask)
+void batch_norm_backward(Arguments, Tensors tensors, MetadataResult& result) {
+  has_size_of(*tensors[0], result);
+  set_format_if_new(result.tensors[0], tensors[1]->suggest_memory_format());
+}
+
+// (grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask)
+void group_norm_backward(Arguments, Tensors tensors, MetadataResult& result) {
+  set_format_if_new(result.tensors[0], tensors[1]->suggest_memory_format());
+}
+
+// One dimension after the other; each result is put together of two parts of the one before.
+void roll(Arguments arguments, Tensors tensors, MetadataResult& result) {
+  // (input, shifts, dims)
+  const c10::ArrayRef<c10::IValue> shifts = arguments[1].toListRef();
+  const Dimensions dimensions = wrapped_dimensions(arguments[2], tensors[0]->dim());
+  FakeLayout& layout = result.tensors[0].layout;
+  if (dimensions.empty()) return contiguous(arguments, tensors, result);
+  layout.strides.assign(tensors[0]->strides().begin(), tensors[0]->strides().end());
+  for (size_t i = 0; i < dimensions.size(); ++i) {
+    const int64_t size = layout.sizes[dimensions[i]];
+    const int64_t start = (size - shifts[i].toInt() % size) % size;
+    const c10::MemoryFormat one = format_of_part(layout, dimensions[i], size - start);
+    const c10::MemoryFormat other = format_of_part(layout, dimensions[i], start);
+    set_format(result.tensors[0], one == other ? one : c10::MemoryFormat::Contiguous);
+  }
+}
 
 // (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 void convolution(Arguments arguments, Tensors tensors, MetadataResult& result) {
@@ -223,8 +284,7 @@ void convolution(Arguments arguments, Tensors tensors, MetadataResult& result) {
 // (grad_output, input, weight, bias_sizes, stride, ..., groups, output_mask)
 void convolution_backward(Arguments arguments, Tensors tensors, MetadataResult& result) {
   const c10::MemoryFormat format = convolution_format(*tensors[1], *tensors[2], arguments.slice(4));
-  for (size_t i : {0, 1})
-    if (result.tensors[i].kind == TensorResult::Kind::Fresh) set_format(result.tensors[i], format);
+  for (size_t i : {0, 1}) set_format_if_new(result.tensors[i], format);
 }
 
 bool has_mkl(Arguments, Tensors) { return at::hasMKL(); }
@@ -256,6 +316,7 @@ struct Correction {
 // Sorted by name.
 constexpr std::array kCorrections{
     Correction{"aten::_batch_norm_with_update", &batch_norm_with_update},
+    Correction{"aten::_fft_c2c", &complex_transform, &has_mkl},
     Correction{"aten::_fft_c2r", &complex_to_real_transform, &has_mkl},
     Correction{"aten::_fft_r2c", &real_to_complex_transform, &has_mkl},
     Correction{"aten::_linalg_svd", &right_singular_vectors},
@@ -283,8 +344,9 @@ constexpr std::array kCorrections{
     Correction{"aten::multinomial", &contiguous},
     Correction{"aten::native_batch_norm", &batch_norm},
     Correction{"aten::native_batch_norm_backward", &batch_norm_backward},
-    Correction{"aten::native_group_norm", &normalization<1>},
-    Correction{"aten::native_layer_norm", &normalization<2>},
+    Correction{"aten::native_group_norm", &group_norm},
+    Correction{"aten::native_group_norm_backward", &group_norm_backward},
+    Correction{"aten::native_layer_norm", &layer_norm},
     Correction{"aten::nonzero_static", &contiguous},
     Correction{"aten::normal.Tensor_Tensor", &contiguous},
     Correction{"aten::normal.Tensor_float", &contiguous},
@@ -304,7 +366,7 @@ constexpr std::array kCorrections{
     Correction{"aten::random.to", &like_first},
     Correction{"aten::replication_pad2d", &suggested_format},
     Correction{"aten::replication_pad3d", &suggested_format},
-    Correction{"aten::roll", &as_meta_kernel, &have_elements},
+    Correction{"aten::roll", &roll, &have_elements},
     Correction{"aten::rrelu_with_noise", &contiguous},
     Correction{"aten::rrelu_with_noise_functional", &like_first},
     Correction{"aten::uniform", &like_first},
@@ -323,6 +385,18 @@ static_assert(std::ranges::is_sorted(kVerified));
 // Operators of which the meta kernel is wrong whatever the layout. Sorted by name.
 constexpr std::string_view kWrong[] = {"aten::_embedding_bag"};
 
+// Operators of which the meta kernel may give another dtype where the arguments have several. Sorted by name.
+constexpr std::string_view kWrongForSeveralDtypes[] = {
+    "aten::addr",
+    "aten::huber_loss",
+    "aten::mse_loss_backward",
+    "aten::native_dropout_backward",
+    "aten::smooth_l1_loss_backward",
+    "aten::soft_margin_loss",
+    "aten::soft_margin_loss_backward",
+};
+static_assert(std::ranges::is_sorted(kWrongForSeveralDtypes));
+
 // Structured operators whose kernels lay their results out anew. Sorted by name.
 constexpr std::string_view kLaidOutByKernel[] = {"aten::reflection_pad3d", "aten::reflection_pad3d_backward",
                                                  "aten::sort", "aten::sort.stable"};
@@ -339,7 +413,44 @@ bool is_laid_out_as_usual(const at::Tensor& tensor) {
   return true;
 }
 
+bool have_one_dtype(Tensors tensors) {
+  const auto is_other = [&](const at::Tensor* tensor) {
+    return tensor->defined() && tensor->scalar_type() != tensors[0]->scalar_type();
+  };
+  return std::ranges::none_of(tensors, is_other);
+}
+
+// The dtype that a pointwise operator computes in.
+c10::ScalarType common_dtype(Tensors operands, const TensorResult& result) {
+  at::native::ResultTypeState state = {};
+  for (const at::Tensor* operand : operands)
+    if (operand->defined()) state = at::native::update_result_type_state(*operand, state);
+  const c10::ScalarType common = at::native::result_type(state), given = c10::typeMetaToScalarType(result.layout.dtype);
+  const bool is_promoted = c10::isIntegralType(common, /*includeBool=*/true) && c10::isFloatingType(given);
+  return is_promoted ? given : common;
+}
+
+bool is_dense(const at::Tensor& tensor) { return tensor.dim() < 2 || tensor.is_non_overlapping_and_dense(); }
+
 }  // namespace
+
+std::vector<at::Tensor> converted_operands(const OperatorInfo& info, Tensors operands, const MetadataResult& result) {
+  if (!info.converts_operands || result.tensors.size() != 1 || !result.tensors[0].device.is_cpu()) return {};
+  const auto has_gaps = [](const at::Tensor* operand) { return operand->defined() && !is_dense(*operand); };
+  if (std::ranges::none_of(operands, has_gaps)) return {};
+  const c10::ScalarType dtype = common_dtype(operands, result.tensors[0]);
+  std::vector<at::Tensor> converted;
+  bool is_any = false;
+  for (const at::Tensor* operand : operands) {
+    converted.push_back(*operand);
+    if (!has_gaps(operand) || operand->scalar_type() == dtype) continue;
+    const c10::IntArrayRef sizes = operand->sizes();
+    converted.back() = at::detail::empty_strided_meta(sizes, at::infer_dense_strides(sizes, operand->strides()),
+                                                      operand->scalar_type());
+    is_any = true;
+  }
+  return is_any ? std::move(converted) : std::vector<at::Tensor>();
+}
 
 void correct_layouts(const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
                      c10::ArrayRef<const at::Tensor*> tensors, MetadataResult& result) {
@@ -360,6 +471,9 @@ bool knows_layouts(const OperatorInfo& info, Arguments arguments, Tensors tensor
     return output.kind == TensorResult::Kind::Fresh && output.device.is_cpu() && !output.layout.sizes.empty();
   };
   if (std::ranges::binary_search(kWrong, std::string_view(info.name))) return false;
+  if (std::ranges::binary_search(kWrongForSeveralDtypes, std::string_view(info.name)) &&
+      result.tensors[0].device.is_cpu() && !have_one_dtype(tensors))
+    return false;
   return std::ranges::none_of(result.tensors, is_new_on_cpu) ||
          std::ranges::all_of(tensors, [](const at::Tensor* tensor) { return is_laid_out_as_usual(*tensor); }) ||
          std::ranges::binary_search(kVerified, std::string_view(info.name));

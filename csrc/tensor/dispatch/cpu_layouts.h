@@ -8,6 +8,11 @@
 
 namespace minidynamo {
 
+// The operands of a pointwise operator as its kernel on the CPU converts them to one dtype, before it lays its result
+// out: without gaps and repeated elements. Meta kernels convert none. Empty: the kernel converts none that has such.
+std::vector<at::Tensor> converted_operands(const OperatorInfo& info, c10::ArrayRef<const at::Tensor*> operands,
+                                           const MetadataResult& result);
+
 // Corrects the layout of fresh results in place.
 void correct_layouts(const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
                      c10::ArrayRef<const at::Tensor*> tensors, MetadataResult& result);

@@ -431,9 +431,11 @@ bool are_alike(const MetadataResult& one, const MetadataResult& other) {
   return true;
 }
 
-// The results of the operator's own kernel, run on memory that no program sees.
-MetadataResult measured(const c10::OperatorHandle& op, const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
-                        c10::ArrayRef<const at::Tensor*> tensors, c10::Device device, Contents contents) {
+// The results of a call with twins of its tensors: of the meta kernel, or of the operator's own one, on memory that no
+// program sees.
+MetadataResult called_with_twins(const c10::OperatorHandle& op, const OperatorInfo& info,
+                                 c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<const at::Tensor*> tensors,
+                                 c10::Device device, Contents contents) {
   std::optional<Twins> twins;
   {
     const BelowEverything state;
@@ -452,8 +454,8 @@ std::optional<MetadataResult> by_running(const c10::OperatorHandle& op, const Op
                                          c10::Device device) {
   if (!may_run_kernel(op, info, arguments, tensors, device)) return std::nullopt;
   try {
-    MetadataResult zeros = measured(op, info, arguments, tensors, device, Contents::Zeros);
-    const MetadataResult ones = measured(op, info, arguments, tensors, device, Contents::Ones);
+    MetadataResult zeros = called_with_twins(op, info, arguments, tensors, device, Contents::Zeros);
+    const MetadataResult ones = called_with_twins(op, info, arguments, tensors, device, Contents::Ones);
     if (are_alike(zeros, ones)) return zeros;
   } catch (const CannotFake&) {      // something else that no fake can be
   } catch (const std::exception&) {  // it does not take such values
@@ -468,7 +470,7 @@ void measure_layouts(const c10::OperatorHandle& op, const OperatorInfo& info, c1
   if (may_run_kernel(op, info, arguments, tensors, device)) {
     for (const Contents contents : {Contents::Ones, Contents::OnesEverywhere}) {
       try {
-        result = measured(op, info, arguments, tensors, device, contents);
+        result = called_with_twins(op, info, arguments, tensors, device, contents);
         return;
       } catch (const std::bad_alloc&) {
         throw;
@@ -476,8 +478,9 @@ void measure_layouts(const c10::OperatorHandle& op, const OperatorInfo& info, c1
       }
     }
   }
-  throw CannotFake{FakeProblem::NoImplementation, c10::str("the memory layout of the result of ", info.name,
-                                                           " is not known for arguments that are not contiguous")};
+  throw CannotFake{FakeProblem::NoImplementation,
+                   c10::str("the memory layout of the result of ", info.name,
+                            " is not known for arguments that are not contiguous or have several dtypes")};
 }
 
 // The tensors of arguments that are tensors, null for others.
@@ -535,6 +538,11 @@ MetaOutcome run_meta_kernel(const c10::OperatorHandle& op, const OperatorInfo& i
     stack.clear();
   }
   outcome.result = ResultReader(info, twins, device).read(stack);
+  if (const std::vector<at::Tensor> converted = converted_operands(info, tensors, outcome.result); !converted.empty()) {
+    std::vector<const at::Tensor*> operands;
+    for (const at::Tensor& operand : converted) operands.push_back(&operand);
+    outcome.result = called_with_twins(op, info, arguments, operands, device, Contents::None);
+  }
   specialize_layouts(op, info, arguments, tensors, device, outcome.result);
   outcome.changed_arguments = twins.apply_changes();
   return outcome;

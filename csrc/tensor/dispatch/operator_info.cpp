@@ -74,6 +74,9 @@ class OperatorTable {
     info->may_fail = !info->builtin || fails_on_values(name);
     info->changes_layout = op.hasTag(at::Tag::inplace_view);
     info->dynamic_output = op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
+    // The condition of `where` stays as it is.
+    info->converts_operands =
+        info->builtin && op.hasTag(at::Tag::pointwise) && info->written_arguments.empty() && name != "aten::where.self";
     info->rule = rule_of(name);
     info->structured = structured_kernel(name);
     return info;

@@ -22,7 +22,8 @@ struct OperatorInfo {
   bool may_fail = false;        // because of values, which a trace does not know
   bool divides = false;         // and may fail so, if it divides whole numbers
   bool changes_layout = false;  // t_, resize_, set_...
-  bool dynamic_output = false;  // output shape or value depends on data
+  bool converts_operands = false;  // pointwise, and computes in one dtype that it converts all of them to
+  bool dynamic_output = false;     // output shape or value depends on data
   OperatorRule rule = OperatorRule::None;
   const c10::KernelFunction* structured = nullptr;  // structured_kernels.h
 };

@@ -31,6 +31,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
 DTYPES = (torch.float32, torch.bfloat16, torch.float64, torch.int64, torch.bool, torch.complex64)
+OTHER_DTYPES = {torch.float32: torch.float64, torch.float64: torch.complex64, torch.complex64: torch.float32}  # others: float32
 FORMATS = (torch.contiguous_format, torch.channels_last, torch.channels_last_3d)
 
 Layout = Callable[[torch.Tensor], "torch.Tensor | None"]
@@ -93,6 +94,16 @@ def narrowed(dimension: int, size: int, last: Layout | None = None) -> Layout:
     return layout
 
 
+def with_dimensions(count: int, last: Layout) -> Layout:
+    """More dimensions than the sample has, laid out by `last`: no sample of a group_norm is an image."""
+
+    def layout(tensor: torch.Tensor) -> torch.Tensor | None:
+        missing = count - tensor.dim()
+        return last(tensor[(..., *(None,) * missing)].expand(*tensor.shape, *(2, 3, 2, 2)[:missing])) if 0 < missing < count else None
+
+    return layout
+
+
 LAYOUTS: dict[str, Layout] = {
     "contiguous": lambda tensor: tensor.contiguous(),
     "channels_last": channels_last,
@@ -114,6 +125,10 @@ LAYOUTS: dict[str, Layout] = {
     "second_1_permuted": narrowed(1, 1, permuted),
     "first_1_gaps": narrowed(0, 1, with_gaps),
     "second_1_row_gaps": narrowed(1, 1, with_gaps_between_rows),
+    "image": with_dimensions(4, torch.Tensor.contiguous),
+    "image_channels_last": with_dimensions(4, channels_last),
+    "image_reversed": with_dimensions(4, reversed_order),
+    "volume_channels_last": with_dimensions(5, channels_last_3d),
 }
 
 
@@ -123,11 +138,13 @@ def variants(arguments: Any) -> Iterator[tuple[str, Any]]:
     if any(t.layout != torch.strided or t.is_nested or t.is_quantized for t in tensors):
         return
     places: list[int | None] = [None, *(range(min(len(tensors), 2)) if len(tensors) > 1 else ())]
-    for (name, layout), place in itertools.product(LAYOUTS.items(), places):
+    for (name, layout), place, converts in itertools.product(LAYOUTS.items(), places, (False, True)):
+        if converts and place is None:
+            continue
         number = itertools.count()
         changed = False
 
-        def relaid(leaf: Any, layout: Layout = layout, place: int | None = place, number: Any = number) -> Any:
+        def relaid(leaf: Any, layout: Layout = layout, place: int | None = place, converts: bool = converts, number: Any = number) -> Any:
             nonlocal changed
             if not isinstance(leaf, torch.Tensor) or (place is not None and next(number) != place):
                 return leaf
@@ -136,11 +153,12 @@ def variants(arguments: Any) -> Iterator[tuple[str, Any]]:
             if made is None:
                 return leaf
             changed = True
+            made = made.to(OTHER_DTYPES.get(made.dtype, torch.float32)) if converts else made
             return made.detach().requires_grad_(leaf.requires_grad)
 
         made = tree_map(relaid, arguments)
         if changed:
-            yield f"{name}{'' if place is None else f' of argument {place}'}", made
+            yield f"{name}{'' if place is None else f' of argument {place}'}{' in another dtype' if converts else ''}", made
 
 
 def memory_facts(tensor: torch.Tensor) -> dict[str, Any]:

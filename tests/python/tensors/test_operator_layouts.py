@@ -19,7 +19,7 @@ import minidynamo
 
 SWEPT = (
     "nn.functional.conv2d", "nn.functional.conv_transpose1d", "nn.functional.batch_norm", "nn.functional.pad.reflect",
-    "nn.functional.pixel_shuffle", "native_layer_norm", "roll", "add", "logical_and", "sum", "addmv",
+    "nn.functional.pixel_shuffle", "native_layer_norm", "nn.functional.group_norm", "roll", "add", "mul", "logical_and", "sum", "addmv",
 )  # fmt: skip
 
 
@@ -38,6 +38,10 @@ def gaps(*shape: int) -> torch.Tensor:
     return torch.randn(*shape, 2)[..., 0]
 
 
+def gradient_of_group_norm(x: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+    return torch.autograd.grad(F.group_norm(x, 2), x, gradient)[0]
+
+
 # Each returns a tensor of whose layout the answer depends.
 OPERATORS: dict[str, tuple[Callable[..., torch.Tensor], Callable[[], tuple[torch.Tensor, ...]]]] = {
     "conv_input": (F.conv2d, lambda: (last((2, 3, 8, 8)), torch.randn(4, 3, 3, 3))),
@@ -49,6 +53,16 @@ OPERATORS: dict[str, tuple[Callable[..., torch.Tensor], Callable[[], tuple[torch
     "roll": (lambda x: torch.roll(x, 1, 1), lambda: (torch.randn(4, 6).t(),)),
     "one_hot": (lambda x: F.one_hot(x.long().clamp(0, 1), 3), lambda: (torch.randn(4, 6).t(),)),
     "batch_norm": (lambda x: F.batch_norm(x, torch.zeros(4), torch.ones(4)), lambda: (torch.randn(5, 4, 3).permute(2, 1, 0),)),
+    "group_norm": (lambda x: F.group_norm(x, 2), lambda: (last((2, 4, 3, 5)),)),
+    "group_norm_of_sequence": (lambda x: F.group_norm(x, 2), lambda: (torch.randn(2, 3, 4).transpose(1, 2),)),
+    "group_norm_backward": (gradient_of_group_norm, lambda: (last((1, 4, 3, 5)).requires_grad_(), last((1, 4, 3, 5)))),
+    "batch_norm_of_one_channel": (lambda x: F.batch_norm(x, torch.zeros(1), torch.ones(1)), lambda: (last((3, 1, 2, 5)),)),
+    "roll_of_image": (lambda x: torch.roll(x, 1, 2), lambda: (last((2, 4, 3, 5)),)),
+    "rolls_of_image": (lambda x: torch.roll(x, (1, -2), (0, 3)), lambda: (last((2, 4, 3, 5)),)),
+    "fft_of_four_dimensions": (lambda x: torch.fft.fftn(x), lambda: (torch.randn(5, 4, 3, 2, dtype=torch.complex64),)),
+    "two_dtypes": (torch.mul, lambda: (torch.randn(1).expand(5, 2, 3, 4), last((5, 2, 3, 4)).double())),
+    "comparison_of_two_dtypes": (torch.lt, lambda: (torch.randn(1).expand(5, 2, 3, 4), last((5, 2, 3, 4)).double())),
+    "division_of_integers": (torch.div, lambda: (torch.ones(1).int().expand(5, 2, 3, 4), last((5, 2, 3, 4)).int())),
     "size_of_1": (torch.add, lambda: (torch.randn(4, 3, 3, 1).permute(0, 3, 1, 2), torch.randn(4, 3, 3, 1).permute(0, 3, 1, 2))),
     "size_of_0": (lambda x: x.sum(0, keepdim=True), lambda: (torch.randn(0, 0, 5),)),
     "like_with_gaps": (torch.ones_like, lambda: (gaps(1, 1, 5),)),
@@ -72,6 +86,31 @@ def test_branch_on_a_layout(name: str) -> None:
         expected, expected_strides = branch(*arguments)
         assert torch.equal(result, expected)
         assert (strides, result.stride()) == (expected_strides, expected.stride())
+
+
+MIXED: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "addr": lambda x, y: torch.addr(y[0], x, x),
+    "huber_loss": lambda x, y: torch.ops.aten.huber_loss(x, y),
+    "soft_margin_loss": lambda x, y: F.soft_margin_loss(x, y),
+    "soft_margin_loss_backward": lambda x, y: torch.ops.aten.soft_margin_loss_backward(x, x, y, 1),
+    "mse_loss_backward": lambda x, y: torch.ops.aten.mse_loss_backward(y, x, y, 1),
+    "smooth_l1_loss_backward": lambda x, y: torch.ops.aten.smooth_l1_loss_backward(y, x, y, 1, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_dtype_of_several(name: str) -> None:
+    """The real kernel of each makes another dtype than its meta kernel says."""
+
+    def branch(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.dtype]:
+        result = MIXED[name](x, y)
+        return result * 2, result.dtype
+
+    arguments = torch.ones(5), torch.ones(5, dtype=torch.float64)
+    result, dtype = minidynamo.compile(branch, backend="eager")(*arguments)
+    expected, expected_dtype = branch(*arguments)
+    assert (dtype, result.dtype) == (expected_dtype, expected.dtype)
+    assert torch.equal(result, expected)
 
 
 def test_training_step_of_channels_last() -> None:
