@@ -216,19 +216,13 @@ Dimensions wrapped_dimensions(const c10::IValue& value, int64_t count) {
   return dimensions;
 }
 
-void complex_transform(Arguments arguments, Tensors tensors, MetadataResult& result) {
+// Sets the layout of a transform that takes the dimensions by stride, but for as many of the last ones as are `kKept`.
+template <size_t kKept>
+void transform(Arguments arguments, Tensors tensors, MetadataResult& result) {
   const at::Tensor& input = *tensors[0];
   Dimensions transformed = wrapped_dimensions(arguments[1], input.dim());
   if (transformed.empty()) return;
-  by_stride(transformed, transformed.size(), input.strides());
-  set_dense(result.tensors[0], transform_order(transformed, input.strides()));
-}
-
-void real_to_complex_transform(Arguments arguments, Tensors tensors, MetadataResult& result) {
-  const at::Tensor& input = *tensors[0];
-  Dimensions transformed = wrapped_dimensions(arguments[1], input.dim());
-  if (transformed.empty()) return;
-  by_stride(transformed, transformed.size() - 1, input.strides());
+  by_stride(transformed, transformed.size() - kKept, input.strides());
   set_dense(result.tensors[0], transform_order(transformed, input.strides()));
 }
 
@@ -316,9 +310,9 @@ struct Correction {
 // Sorted by name.
 constexpr std::array kCorrections{
     Correction{"aten::_batch_norm_with_update", &batch_norm_with_update},
-    Correction{"aten::_fft_c2c", &complex_transform, &has_mkl},
+    Correction{"aten::_fft_c2c", &transform<0>, &has_mkl},
     Correction{"aten::_fft_c2r", &complex_to_real_transform, &has_mkl},
-    Correction{"aten::_fft_r2c", &real_to_complex_transform, &has_mkl},
+    Correction{"aten::_fft_r2c", &transform<1>, &has_mkl},
     Correction{"aten::_linalg_svd", &right_singular_vectors},
     Correction{"aten::_native_batch_norm_legit", &batch_norm},
     Correction{"aten::_native_batch_norm_legit_no_training", &batch_norm_inference},
